@@ -1,1 +1,1 @@
-"""Dynamic resource allocation of CPUs: what the driver ``dra.cpu`` publishes, and what claims get of it."""
+"""Dynamic resource allocation of CPUs: the devices that the driver ``dra.cpu`` publishes, and claims."""

@@ -1,4 +1,4 @@
-"""Claims' devices counted as node CPUs and memory (KEP-5517), and what pods should request besides them.
+"""Claims' devices counted as node CPUs and memory (KEP-5517), and pods' additional requests.
 
 Rule: alpha, gate DRANodeAllocatableResources: kubernetes pull requests 136725 (1.36: what the scheduler and
 the kubelet's admission count) and 140009 (1.37: cgroups and OOM scores, too), ``dynamicresources`` of both.
@@ -31,8 +31,8 @@ class ClaimRules(NamedTuple):
 
     ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
     ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
-    as the node's CPUs and memory (KEP-5517), ``unnamed``: those of claims, too, that no container names, or
-    that have been allocated before. ``minor`` is the release's.
+    as the node's CPUs and memory (KEP-5517), ``unnamed``: including those of claims that no container names,
+    or that were allocated before. ``minor`` is the release's.
     """
 
     consumable: bool = True
@@ -43,7 +43,7 @@ class ClaimRules(NamedTuple):
 
     @classmethod
     def of(cls, gates: FeatureGates) -> ClaimRules:
-        """Read the rules from gates."""
+        """Return the rules that the gates determine."""
         return cls(
             consumable=gates.enabled("DRAConsumableCapacity"),
             alternatives=gates.enabled("DRAPrioritizedList"),
@@ -53,7 +53,7 @@ class ClaimRules(NamedTuple):
         )
 
     def counted(self, grants: Iterable[Grant], containers: tuple[str, ...]) -> CountedClaim | None:
-        """Add up what a claim's devices count as; None if they do not count. *containers* name the claim."""
+        """Return the total that a claim's devices count as; None if none. *containers* name the claim."""
         shares = [(each, share) for each in grants for share in each.device.shares if self._knows(share)]
         if not shares:
             return None
@@ -99,7 +99,7 @@ class ClaimRules(NamedTuple):
 
 
 def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
-    """Return what a single device counts as; None if it does not count."""
+    """Return the amount that a single device counts as; None if it does not count."""
     if share.multiplier is None or not share.capacity:
         return share.multiplier
     consumed = grant.consumed.get(share.capacity)
@@ -110,7 +110,7 @@ def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
 
 
 class Uncovered(NamedTuple):
-    """What a pod's own resources are too small for, in the scheduler's words, with both quantities."""
+    """A need that a pod's own resources do not cover, in the scheduler's words, with both quantities."""
 
     words: str
     own: Quantity
@@ -118,7 +118,7 @@ class Uncovered(NamedTuple):
 
 
 def uncovered(pod: Pod, *, limits: bool) -> Uncovered | None:
-    """Report that a pod's own resources are less than its containers and claims need; else None.
+    """Return how a pod's own resources fall short of its containers' and claims' needs; None if they suffice.
 
     Its limits are compared from 1.37 on.
     """
@@ -183,8 +183,8 @@ def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Account
 def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool, raises: bool) -> Iterator[str]:
     """Yield problems of the CPU requests of a pod that also has claims.
 
-    *cpus* are the CPUs that the driver gives containers, by their names; they count as the node's by
-    themselves (*counts*), and then raise quotas, too (*raises*), or not.
+    *cpus* are the CPUs that the driver gives containers, by container name. *counts* is whether they count
+    as the node's automatically, and *raises* whether they then also raise quotas.
     """
     own = pod.resources.requests.get(CPU) if pod.resources is not None else None
     given = sum(cpus.values())
@@ -232,7 +232,7 @@ def _of_limits(container: Container, count: int, *, raises: bool) -> Iterator[st
 
 
 def driver_cpus(claims: Iterable[tuple[tuple[str, ...], int]]) -> dict[str, int]:
-    """Add up CPUs by container: each claim comes with the containers that name it."""
+    """Add up CPUs by container; each claim is given with the containers that name it."""
     found: dict[str, int] = {}
     for containers, count in claims:
         for name in containers:

@@ -1,9 +1,9 @@
-"""Which devices claims get: the scheduler's choice on one node, the first that fits in the order of slices.
+"""The devices that claims get: the scheduler's choice on one node, the first fit in the order of slices.
 
 Rule: kubernetes ``dynamic-resource-allocation/structured`` at 3d03671. Claims, their requests and the devices
-of a request are tried one after the other, going back if nothing fits. If too few devices are left that could
-match, the search goes back at once: the scheduler finds the same, later. It goes through pools in random
-order; here they are in the order of their slices.
+of a request are tried in order, with backtracking. If too few matching devices are left, this search
+backtracks at once; the scheduler gets the same result later. It processes pools in random order, but here
+they are in the order of their slices.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from cpuctl.phrases import counted
 from cpuctl.quantity import Quantity
 
 MOST_TRIED = 400_000
-"""The maximum number of devices tried for one pod: some seconds. A scheduler also gives up, after its
-timeout.
+"""The maximum number of devices tried for one pod, which takes a few seconds. A scheduler also gives up,
+after its timeout.
 """
 
 
@@ -41,7 +41,7 @@ class Allocated(NamedTuple):
 
 
 class Unsatisfied(NamedTuple):
-    """No choice of devices satisfies all claims: the claim and request that fail, and why, in numbers.
+    """No choice of devices satisfies all claims: the failing claim and request, and the reason in numbers.
 
     ``scheduler`` is the scheduler's own message, if it is more specific than that it cannot allocate all
     claims.
@@ -54,7 +54,7 @@ class Unsatisfied(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Which claim and request, and why."""
+        """The claim, the request and the reason."""
         return f"claim {self.claim}{f', request {self.request}' if self.request else ''}: {self.why}"
 
 
@@ -62,35 +62,35 @@ Allocation = Allocated | Unsatisfied | Undetermined
 
 
 class Books(Copied):
-    """Which devices, and which part of shared devices, are in use by claims."""
+    """The devices, and the parts of shared devices, that claims use."""
 
     def __init__(self) -> None:
         self.taken: set[tuple[str, str, str]] = set()
         self.consumed: dict[tuple[str, str, str], Mapping[str, int]] = {}
 
     def book(self, grant: Grant) -> None:
-        """Take a device, or what a claim consumes of it."""
+        """Reserve a device, or the capacity that a claim consumes of it."""
         if not grant.device.allows_many:
             self.taken.add(grant.device.id)
             return
         self._consume(grant, 1)
 
     def release(self, grant: Grant) -> None:
-        """Give it back."""
+        """Release the device or capacity."""
         if not grant.device.allows_many:
             self.taken.discard(grant.device.id)
             return
         self._consume(grant, -1)
 
     def _consume(self, grant: Grant, sign: int) -> None:
-        # In a mapping of its own, for copies of the books share what is in them.
+        # In a new mapping, as copies of the books share their contents.
         consumed = dict(self.consumed.get(grant.device.id, {}))
         for name, amount in grant.consumed.items():
             consumed[name] = consumed.get(name, 0) + sign * amount.nano
         self.consumed[grant.device.id] = consumed
 
     def left(self, device: Device, name: str) -> int:
-        """Return how much of a capacity is left, in billionths."""
+        """Return the remaining amount of a capacity, in billionths."""
         return device.capacity[name].value.nano - self.consumed.get(device.id, {}).get(name, 0)
 
 
@@ -98,8 +98,7 @@ class Inventory(NamedTuple):
     """All devices that the node can reach, in the order of their slices, and the classes of devices.
 
     ``incomplete`` are pools that lack slices, ``invalid`` (with the reason) those with two devices of one
-    name. A scheduler that ``skips`` takes from neither; others do from incomplete ones, and fail at invalid
-    ones.
+    name. A scheduler that ``skips`` uses neither; others use incomplete ones, and fail on invalid ones.
     """
 
     devices: tuple[Device, ...]
@@ -109,7 +108,7 @@ class Inventory(NamedTuple):
     skips: bool = False
 
     def of_whole_pools(self, devices: Iterable[Device]) -> tuple[Device, ...]:
-        """Leave out devices of pools that are incomplete or invalid."""
+        """Return the devices without those of incomplete or invalid pools."""
         broken = {*self.incomplete, *self.invalid}
         return tuple(each for each in devices if f"{each.driver}/{each.pool}" not in broken)
 
@@ -136,14 +135,14 @@ class _Need(NamedTuple):
 
     @property
     def wanted(self) -> int:
-        """How many devices it comes to."""
+        """The number of devices."""
         return len(self.matching) if self.request.all_devices else self.request.number
 
 
 def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, selectors: Selectors) -> Allocation:
     """Choose devices for all claims of a pod, without allocating them.
 
-    It is undetermined if a selector is not understood, or something is requested that is not supported here.
+    The result is undetermined if a selector or request is not supported here.
     """
     try:
         needs = [[_needs(claim, each, inventory, selectors) for each in claim.requests] for claim in claims]
@@ -161,7 +160,7 @@ def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, select
 def _needs(
     claim: Claim, request: DeviceRequest, inventory: Inventory, selectors: Selectors
 ) -> tuple[_Need, ...]:
-    """Return the alternatives of a request, each with the devices that match; one without alternatives."""
+    """Return the alternatives of a request with their matching devices; only one without alternatives."""
     if not request.alternatives:
         return (_need(claim, request, "", inventory, selectors),)
     return tuple(_need(claim, each, request.name, inventory, selectors) for each in request.alternatives)
@@ -216,7 +215,7 @@ def _refuse_too_many(claim: Claim, needs: Sequence[tuple[_Need, ...]]) -> None:
 
 
 class _Search:
-    """The choice so far: what every claim has, and where the search came to a stop."""
+    """The choice so far: the devices of every claim, and where the search stopped."""
 
     def __init__(
         self, claims: Sequence[Claim], needs: Sequence[Sequence[tuple[_Need, ...]]], books: Books
@@ -235,7 +234,7 @@ class _Search:
             if self._satisfied(0):
                 return Allocated(tuple(tuple(grant for _, grant in each) for each in self.grants))
         finally:
-            self._release()  # if the search has been given up, too
+            self._release()  # even if the search was given up
         assert self.stop is not None
         return self.stop
 
@@ -245,7 +244,7 @@ class _Search:
                 self.books.release(grant)
 
     def _satisfied(self, place: int) -> bool:
-        """Satisfy the request at a place, and all that follow; one of its alternatives will do."""
+        """Satisfy the request at a place, by any of its alternatives, and all that follow."""
         if place == len(self.requests):
             return True
         number, alternatives = self.requests[place]
@@ -254,7 +253,7 @@ class _Search:
         )
 
     def _taken(self, place: int, number: int, need: _Need, missing: int, start: int) -> bool:
-        """Take as many devices as are missing, from a place in the list on, then go on."""
+        """Take the missing number of devices, starting at an index of the list, then continue."""
         if need.request.all_devices and not need.matching:
             return self._stopped(place, number, need, missing, 0)
         if not missing:
@@ -277,7 +276,7 @@ class _Search:
             grant = Grant(need.label, device, _consumed(need.request, device))
             self.books.book(grant)
             self.grants[number].append((need, grant))
-            # What several claims may share, one may have several shares of.
+            # If a device can be shared, one claim may have several shares.
             after = index if device.allows_many and not need.request.all_devices else index + 1
             if self._may_succeed(place + 1) and self._taken(place, number, need, missing - 1, after):
                 return True
@@ -288,7 +287,7 @@ class _Search:
         return False
 
     def _may_succeed(self, place: int) -> bool:
-        """Return whether each request from a place on would find devices, were it the only one left."""
+        """Return whether each request from a place on would find devices if it were the only one left."""
         for later in range(place, len(self.requests)):
             number, alternatives = self.requests[later]
             able = [self._count_able(number, need) for need in alternatives]
@@ -298,7 +297,7 @@ class _Search:
         return True
 
     def _count_able(self, number: int, need: _Need) -> int:
-        """Count devices that a request could have, no more than it asks for."""
+        """Count the devices that a request could get, at most the number it requests."""
         count = 0
         for each in need.matching:
             count += self._times(number, need, each)
@@ -307,7 +306,7 @@ class _Search:
         return count
 
     def _times(self, number: int, need: _Need, device: Device) -> int:
-        """Determine for how many of the devices that a request asks for one can stand."""
+        """Return how many of a request's devices a single device can provide."""
         self.tried += 1
         if self.tried > MOST_TRIED:
             raise _TooManyTriedError
@@ -322,7 +321,7 @@ class _Search:
         return min((need.wanted, *shares))
 
     def _able(self, number: int, need: _Need, device: Device) -> bool:
-        """Return whether a device is free, has the capacity left, and keeps the constraints of its claim."""
+        """Return whether a device is free, has enough capacity left, and meets its claim's constraints."""
         if device.id in self.books.taken or not _fits(need.request, device, self.books):
             return False
         return all(
@@ -335,7 +334,7 @@ class _Search:
         return (grant.device for need, grant in self.grants[number] if _concerns(constraint, need))
 
     def _stopped(self, place: int, number: int, need: _Need, missing: int, able: int) -> bool:
-        """Remember why the furthest request could not be satisfied; return False."""
+        """Record why the furthest request could not be satisfied; return False."""
         if place > self.furthest:
             self.furthest = place
             why = self._why(number, need, missing, able)
@@ -362,9 +361,9 @@ class _Search:
 
 
 class CapacityLeft(NamedTuple):
-    """A capacity of devices, the quantity that is ``requested``, and what is left of it, in billionths.
+    """A capacity of devices, the ``requested`` quantity, and the remaining amounts in billionths.
 
-    That is the ``most`` on one device, and what is ``left`` on all of them together, of a ``total``.
+    These are the ``most`` on one device, and the sum that is ``left`` on all devices, of a ``total``.
     """
 
     name: str
@@ -377,9 +376,9 @@ class CapacityLeft(NamedTuple):
 def capacities_left(
     request: DeviceRequest, devices: Sequence[Device], books: Books, names: Iterable[str]
 ) -> Iterator[CapacityLeft]:
-    """Report what is left of the capacities of these *names*, each of which some device has.
+    """Report the remaining capacities of these *names*, each of which some device has.
 
-    The consumption of a request may differ: without a quantity, it is a device's default, or all of it.
+    The consumption of a request may differ: without a quantity, it is a device's default or full capacity.
     """
     for name in dict.fromkeys(names):
         equivalent: dict[Quantity, list[Device]] = {}
@@ -393,7 +392,7 @@ def capacities_left(
 
 
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
-    """Describe what is requested from each device, and the most that is left on one."""
+    """Describe the amounts requested from each device, and the most that is left on one."""
     names = (name for device in devices for name in device.capacity)
     shortages = (
         f"{each.name}: {each.requested} requested, at most {number_text(each.most)} left on one device"
@@ -404,12 +403,12 @@ def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
 
 
 def number_text(nano: int) -> str:
-    """Write a number of billionths as a decimal one."""
+    """Format a number of billionths as a decimal number."""
     return str(nano // 10**9) if nano % 10**9 == 0 else f"{nano / 10**9:g}"
 
 
 def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
-    """Return whether a device has the capacities that are asked for, and enough of them left."""
+    """Return whether a device has the requested capacities, with enough left."""
     if any(name not in device.capacity for name in request.capacity):
         return False
     for name, capacity in device.capacity.items():
@@ -420,14 +419,14 @@ def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
 
 
 def _consumed(request: DeviceRequest, device: Device) -> dict[str, Quantity]:
-    """Return what a claim consumes of a device; nothing of one that it has for itself."""
+    """Return the capacities that a claim consumes of a device; empty if the device cannot be shared."""
     if not device.allows_many:
         return {}
     return {name: _amount_of(request.capacity.get(name), each) for name, each in device.capacity.items()}
 
 
 def _amount_of(requested: Quantity | None, capacity: Capacity) -> Quantity:
-    """Return what a request comes to: without one the default or all, else rounded up as the policy says."""
+    """Return the consumed amount: the default or all without a request, else rounded up by the policy."""
     policy = capacity.policy
     if requested is None:
         return policy.default if policy and policy.default is not None else capacity.value
@@ -462,9 +461,9 @@ def _concerns(constraint: Constraint, need: _Need) -> bool:
 
 
 def _keeps(constraint: Constraint, device: Device, others: Iterator[Device]) -> bool:
-    """Return whether a device may join the others.
+    """Return whether a device meets the constraint together with the others.
 
-    Lists of values match if one value is in all of them (KEP-5491), and differ if none is in two.
+    Lists of values match if they all have a common value (KEP-5491), and are distinct if no two have one.
     """
     values = _values(constraint.attribute, device)
     if not values:
@@ -484,6 +483,6 @@ def _values(name: str, device: Device) -> frozenset[tuple[type, Attribute]]:
         value = device.attributes.get(id_)
     if value is None:
         return frozenset()
-    # A version is a tuple, too, and one value.
+    # A version is also a tuple, but a single value.
     several = value if type(value) is tuple else (value,)
     return frozenset((type(each), each) for each in several)

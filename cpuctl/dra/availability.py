@@ -1,4 +1,4 @@
-"""The devices of a node for a pod's claims: how many match, how many are free, and which claims hold them."""
+"""The devices of a node for a pod's claims: how many match or are free, and the claims that hold them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cpuctl.pods.model import Pod
 
 
 class DeviceAvailability(NamedTuple):
-    """The devices of a driver next to one NUMA node (None: not reported), for one request of a claim.
+    """The devices of a driver at one NUMA node (None: not reported), for one request of a claim.
 
-    ``matching`` is None if it is unknown. Free devices match and are not used exclusively by a claim.
+    ``matching`` is None if unknown. Free devices match and are not used exclusively by a claim.
     """
 
     claim: str
@@ -31,9 +31,9 @@ class DeviceAvailability(NamedTuple):
 
 
 def device_availability(claims: NodeClaims, pod: Pod) -> Iterator[DeviceAvailability]:
-    """Report every request of a pod's claims that are not allocated, by driver and NUMA node.
+    """Report every request of a pod's unallocated claims, by driver and NUMA node.
 
-    Drivers of which no device matches are left out, unless none does.
+    Drivers without matching devices are omitted, unless no driver has any.
     """
     for claim in claims.wanted(pod):
         for request in claim.requests:
@@ -71,7 +71,7 @@ def _of_request(
 
 
 def _matching(claims: NodeClaims, request: DeviceRequest, devices: Sequence[Device]) -> list[Device] | None:
-    """Return the devices that match, None if a selector cannot be evaluated."""
+    """Return the matching devices; None if a selector cannot be evaluated."""
     device_class = claims.inventory.classes.get(request.class_name)
     if device_class is None:
         return None

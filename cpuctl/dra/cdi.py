@@ -1,7 +1,7 @@
-"""The file in which the driver ``dra.cpu`` describes prepared claims to runtimes: a CDI specification, JSON.
+"""The CDI specification (JSON) in which the driver ``dra.cpu`` describes prepared claims to runtimes.
 
-Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/cdi.go``: one device a claim, whose variable
-has its CPUs; the driver itself reads them back when it starts.
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/cdi.go``: one device per claim, whose variable
+contains its CPUs; the driver itself reads them back when it starts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _DEVICE = re.compile(r"claim-(.+)", re.ASCII)
 
 
 class CDIFile(NamedTuple):
-    """The CPUs of prepared claims by UID, and where they were read."""
+    """The CPUs of prepared claims by UID, and the file they were read from."""
 
     path: str
     claims: dict[str, CPUSet]
 
 
 def read_cdi(files: Tree | None) -> CDIFile | None:
-    """Read the driver's file; None if there is none. Raise InputError for an invalid one."""
+    """Read the driver's file; None if it does not exist. Raise InputError if it is invalid."""
     found = prepared_claims_file(files.read) if files is not None else None
     if found is None:
         return None
@@ -35,9 +35,9 @@ def read_cdi(files: Tree | None) -> CDIFile | None:
 
 
 def decode_cdi(text: str, path: str) -> dict[str, CPUSet]:
-    """Read the claims of a specification; an empty file has none, as to the driver.
+    """Read the claims of a specification; like the driver, treat an empty file as one without claims.
 
-    Raise InputError with its place for invalid content.
+    Raise InputError with the location of invalid content.
     """
     claims: dict[str, CPUSet] = {}
     for document in load_documents(text, path) if text.strip() else ():
@@ -55,7 +55,7 @@ def decode_cdi(text: str, path: str) -> dict[str, CPUSet]:
 
 
 def _cpus(device: Cursor, uid: str) -> CPUSet:
-    """Return the CPUs that the variable of a claim has."""
+    """Return the CPUs in the variable of a claim."""
     edits = device.required("containerEdits")
     for variable in edits.optional("env", Cursor.items, []):
         name, _, cpus = variable.text().partition("=")

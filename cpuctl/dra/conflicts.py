@@ -1,4 +1,4 @@
-"""Conflicts of the driver ``dra.cpu`` and a kubelet that share a node, reported before they happen.
+"""Conflicts between the driver ``dra.cpu`` and a kubelet on the same node, reported before they happen.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, README and ``docs/user/configuration.md``.
 """
@@ -16,7 +16,7 @@ from cpuctl.kubelet.reservations import kube_reserved, listed_cpus, system_reser
 
 
 class Conflict(NamedTuple):
-    """A conflict, with a ``code``, and the kubelet's ``setting`` that is involved.
+    """A conflict with its ``code`` and the kubelet's ``setting`` that is involved.
 
     ``breaks`` if CPUs are assigned twice.
     """
@@ -64,12 +64,12 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
 def _reservations(
     machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration
 ) -> Iterator[Conflict]:
-    """Compare what both reserve; the kubelet has a number of CPUs, or a list of them."""
+    """Compare the CPUs that both reserve; the kubelet has a number or a list of CPUs."""
     try:
         listed = listed_cpus(kubelet, machine.online)
         amounts = (kube_reserved(kubelet, listed).get("cpu"), system_reserved(kubelet, listed).get("cpu"))
     except GoError:
-        return  # such a kubelet does not start, which is not for us to say
+        return  # such a kubelet does not start, which is not reported here
     own = settings.reserved
     if listed is not None and listed != own:
         yield Conflict(

@@ -1,4 +1,4 @@
-"""What the driver ``dra.cpu`` reads from a node in addition to the topology of its CPUs.
+"""The data that the driver ``dra.cpu`` reads from a node in addition to its CPU topology.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/cpuinfo`` and ``pkg/pcie``.
 """
@@ -22,8 +22,8 @@ _SMT = {"on": True, "off": False, "forceoff": False, "notsupported": False, "not
 def discover(machine: Machine, files: Tree | None, *, pcie_roots: bool = False) -> DriverMachine:
     """Return a machine as the driver sees it; raise InputError for an invalid file.
 
-    Only a driver that exposes *pcie_roots* reads them, on amd64. Without *files*, if a machine is only
-    described, there are none, and its cores determine SMT.
+    Only a driver that exposes *pcie_roots* reads them, on amd64. Without *files*, for a machine that is only
+    described, there are no roots, and its cores determine SMT.
     """
     if files is None:
         return DriverMachine.discover(machine)
@@ -38,7 +38,7 @@ def discover(machine: Machine, files: Tree | None, *, pcie_roots: bool = False) 
 
 
 def _cacheless(machine: Machine, files: Tree) -> CPUSet:
-    """Name the CPUs without a directory of caches; none if caches were not recorded."""
+    """Return the CPUs without a cache directory; empty if caches were not recorded."""
     if not machine.caches:
         return CPUSet()
     return CPUSet.of(
@@ -60,5 +60,5 @@ def _pcie_roots(tree: Tree) -> dict[str, CPUSet]:
 
 
 def node_name(files: Tree | None) -> str:
-    """Name the node as a kubelet does without --hostname-override; empty if unknown."""
+    """Return the node's name as a kubelet chooses it without --hostname-override; empty if unknown."""
     return ((files.read("etc/hostname") if files else None) or "").strip().lower()

@@ -16,20 +16,20 @@ from cpuctl.machine.model import CPU, Machine
 
 DRIVER = "dra.cpu"
 _NO_CLUSTER = 65535
-"""What a kernel prints for a cluster id of -1."""
+"""The value that the kernel prints for a cluster id of -1."""
 _UNKNOWN = -1
 _NONE = CPUSet()
 
 
 class DeviceMode(StrEnum):
-    """What becomes a device: every CPU, or CPUs in groups of which claims consume a share."""
+    """The kind of devices: individual CPUs, or groups of CPUs of which claims consume a share."""
 
     GROUPED = "grouped"
     INDIVIDUAL = "individual"
 
 
 class GroupBy(StrEnum):
-    """What makes a group in grouped mode."""
+    """The criterion of groups in grouped mode."""
 
     NUMA_NODE = "numanode"
     SOCKET = "socket"
@@ -39,7 +39,7 @@ class GroupBy(StrEnum):
 class DriverSettings(NamedTuple):
     """The part of the driver's configuration that determines devices; the defaults are the driver's.
 
-    ``reserved`` CPUs are in no slice, and no container of the driver's node runs on them.
+    ``reserved`` CPUs are not in any slice, and containers of the driver's node do not run on them.
     """
 
     mode: DeviceMode = DeviceMode.GROUPED
@@ -66,7 +66,7 @@ class DriverCPU(NamedTuple):
 
     @property
     def physical_core(self) -> tuple[int, int, int]:
-        """Socket, cluster and core: the driver knows a core by all three when it looks for siblings."""
+        """Socket, cluster and core: the driver identifies a core by all three when it looks for siblings."""
         return self.socket, self.cluster, self.core
 
 
@@ -82,7 +82,7 @@ class DriverMachine(_Discovered):
     """A machine as the driver sees it: CPUs by number, ascending, and the CPUs near every PCIe root.
 
     ``skipped`` are online CPUs that lack a socket, core, NUMA node or cache directory: the driver logs a line
-    and goes on without them.
+    and continues without them.
     """
 
     @classmethod
@@ -94,9 +94,9 @@ class DriverMachine(_Discovered):
         pcie_roots: Mapping[str, CPUSet] | None = None,
         cacheless: CPUSet = _NONE,
     ) -> DriverMachine:
-        """Label every CPU; *smt_control* is the content of ``smt/control``, None if there is none.
+        """Label every CPU; *smt_control* is the content of ``smt/control``, None without this file.
 
-        *cacheless* CPUs have no directory of caches, not even an empty one.
+        *cacheless* CPUs do not have a cache directory, not even an empty one.
         """
         read = [
             _driver_cpu(machine, cpu)
@@ -152,14 +152,14 @@ class DriverMachine(_Discovered):
         return tuple(sorted(core for core, times in seen.items() if times > 1))
 
     def roots_near(self, cpus: CPUSet) -> tuple[str, ...]:
-        """Name the PCIe roots that have one of these CPUs nearby, in order."""
+        """Return the names of the PCIe roots near any of these CPUs, sorted."""
         return tuple(
             sorted(root for root, near in self.pcie_roots.items() if not cpus.isdisjoint(near & self.online))
         )
 
 
 def _complete(cpu: CPU) -> bool:
-    """Return whether the driver would take a CPU: it reads no negative ids of socket, core and NUMA node."""
+    """Return whether the driver would accept a CPU: it skips negative ids of socket, core and NUMA node."""
     return all(each is not None and each >= 0 for each in (cpu.package_id, cpu.core_id, cpu.numa_node))
 
 
@@ -182,7 +182,7 @@ def _driver_cpu(machine: Machine, cpu: CPU) -> DriverCPU:
 
 
 def _core_type(machine: Machine, cpu: int) -> str:
-    """Return the kind of a core as the kernel reports it, for example in ``/sys/devices/cpu_atom/cpus``."""
+    """Return a CPU's type of core as the kernel reports it, for example in ``/sys/devices/cpu_atom/cpus``."""
     if machine.efficiency_cpus is None:
         return "standard"
     return "e-core" if cpu in machine.efficiency_cpus else "p-core"

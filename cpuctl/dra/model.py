@@ -9,11 +9,11 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Quantity
 
 MAX_RESULTS = 32
-"""The most devices of one claim (resource/v1, AllocationResultsMaxSize)."""
+"""The maximum number of devices of one claim (resource/v1, AllocationResultsMaxSize)."""
 
 
 class Version(NamedTuple):
-    """A semantic version, which is equal to no string."""
+    """A semantic version, which never equals a string."""
 
     text: str
 
@@ -22,7 +22,7 @@ Attribute: TypeAlias = "bool | int | str | Version | tuple[bool | int | str | Ve
 
 
 class RequestPolicy(NamedTuple):
-    """What a request may consume of a capacity: a default, and either some values or a range."""
+    """The amounts that a request may consume of a capacity: a default, and either some values or a range."""
 
     default: Quantity | None = None
     values: tuple[Quantity, ...] = ()
@@ -39,10 +39,10 @@ class Capacity(NamedTuple):
 
 
 class NodeShare(NamedTuple):
-    """How much of a node resource a device counts as (KEP-5517): per device, or per unit of a capacity.
+    """The amount of a node resource that a device counts as (KEP-5517): per device or per unit of a capacity.
 
-    ``multiplier`` is None if there is only overhead: for every pod, for every container that names the claim.
-    ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other members.
+    ``multiplier`` is None if there is only overhead, per pod and per container that names the claim.
+    ``old``: in the format of 1.36 (``nodeAllocatableResourceMappings``); later releases have other members.
     """
 
     resource: str
@@ -65,8 +65,8 @@ class Device(NamedTuple):
     """One device of a slice; attributes have a domain in their names, capacities are named as published.
 
     ``allows_many`` devices are shared by claims, each of which consumes some capacity. ``unsupported`` names
-    the part of the device that is not supported here, empty if there is none. ``shares`` are what it counts
-    as.
+    the part of the device that is not supported here, empty if everything is. ``shares`` are the node
+    resources that it counts as.
     """
 
     driver: str
@@ -80,7 +80,7 @@ class Device(NamedTuple):
 
     @property
     def id(self) -> tuple[str, str, str]:
-        """Driver, pool and name, which no two devices share."""
+        """Driver, pool and name, which are unique to the device."""
         return self.driver, self.pool, self.name
 
 
@@ -101,7 +101,7 @@ class DeviceRequest(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """Devices of these requests (or of all) share a value of an attribute, or no two have the same."""
+    """Devices of these requests (or of all) have the same value of an attribute, or all distinct ones."""
 
     attribute: str
     requests: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Constraint(NamedTuple):
 
 
 class CPUConfig(NamedTuple):
-    """A CPU set that a claim's opaque configuration names; ``problem`` says what is wrong with it."""
+    """The CPU set in a claim's opaque configuration; ``problem`` is the error in it, if any."""
 
     cpus: CPUSet = CPUSet()
     requests: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class CPUConfig(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One device that a claim has been allocated, as its status names it."""
+    """One device allocated to a claim, as its status names it."""
 
     request: str
     driver: str
@@ -127,11 +127,11 @@ class Result(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A ResourceClaim, or what a template makes for a pod; ``str(origin)`` is where it was read.
+    """A ResourceClaim, or one created from a template for a pod; ``str(origin)`` is where it was read.
 
-    ``results`` are the devices that are already allocated to it, None if there are none; ``users`` the UIDs
-    of the pods that it is reserved for. One that was made from a template belongs to a pod (``owner``, its
-    UID), which calls it ``pod_claim``.
+    ``results`` are the devices that are already allocated to it, None if it is not allocated; ``users`` are
+    the UIDs of the pods that it is reserved for. A claim created from a template belongs to a pod (``owner``,
+    its UID), which calls it ``pod_claim``.
     """
 
     name: str
@@ -153,7 +153,7 @@ class Claim(NamedTuple):
 
 
 class DeviceClass(NamedTuple):
-    """Selectors that every device of a request for the class has to match."""
+    """Selectors that every device of a request for the class must match."""
 
     name: str
     selectors: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Claims on one node: allocated as pods are scheduled, prepared as they start, freed when they are gone.
+"""Claims on one node: allocated as pods are scheduled, prepared as they start, freed when they are removed.
 
 Rule: kubernetes ``scheduler/framework/plugins/dynamicresources`` and kubernetes-sigs/dra-driver-cpu at
 de98098, ``pkg/driver``.
@@ -25,14 +25,14 @@ from cpuctl.pods.rules import NodeRules
 
 P = TypeVar("P", bound=Pod)
 Key = tuple[str, str]
-"""A claim: its namespace and name; one that a template makes has its pod's UID and name there."""
+"""A claim's namespace and name; for one created from a template, the pod's UID and the name there."""
 
 
 class ClaimOutcome(NamedTuple):
-    """A claim of a pod: its name there and its own, its devices, and the CPUs that the driver gives for them.
+    """A claim of a pod: its name there and its own, its devices, and the CPUs that the driver assigns.
 
-    ``containers`` are those that name it, by whichever of the pod's names for it. ``prepared`` is None if the
-    driver has not been called, or if none of the devices belongs to it.
+    ``containers`` are those that name it, by any of the pod's names for it. ``prepared`` is None if the
+    driver has not been called, or none of the devices belongs to it.
     """
 
     name: str
@@ -49,10 +49,10 @@ class ClaimOutcome(NamedTuple):
 
 
 class PodClaims(NamedTuple):
-    """The result for a pod's claims; if they are not satisfied, or if it is unknown, ``why`` has the reason.
+    """The result for a pod's claims; ``why`` is the reason if they are not satisfied or it is unknown.
 
-    ``problem`` is why the pod does not start although its claims are allocated. ``counted`` are those of its
-    claims that count as the node's resources.
+    ``problem`` is why the pod does not start although its claims are allocated. ``counted`` are its claims
+    that count as the node's resources.
     """
 
     pod: Pod
@@ -63,7 +63,7 @@ class PodClaims(NamedTuple):
 
     @property
     def distinct(self) -> Iterable[ClaimOutcome]:
-        """Its claims, each once, however many names the pod has for one."""
+        """Its claims, each once, even if the pod has several names for one."""
         found: dict[Key, ClaimOutcome] = {}
         for each in self.claims:
             found.setdefault(each.key, each)
@@ -77,7 +77,7 @@ class PodClaims(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A claim that is allocated: its devices, the pods that use it (UIDs), and the CPUs if it is prepared.
+    """An allocated claim: its devices, the pods that use it (UIDs), and the CPUs if it is prepared.
 
     ``holder`` names the pod or container that holds it, ``holder_uid`` is the pod's UID, if known.
     """
@@ -103,10 +103,10 @@ class _UnschedulableHereError(Exception):
 
 
 class NodeClaims(Copied):
-    """The claims of the pods of a node (``name``), and what they hold; copies are independent.
+    """The claims of the pods of a node (``name``), and the devices they hold; copies are independent.
 
-    ``unknown`` are drivers whose devices may or may not be on the node; ``kubelet`` is how the kubelet
-    evaluates pods, ``cgroups`` its cgroup settings.
+    ``unknown`` are drivers whose devices may or may not be on the node; ``kubelet`` are the rules by which
+    the kubelet evaluates pods, ``cgroups`` its cgroup settings.
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class NodeClaims(Copied):
         self.untold = ""
 
     def know_drivers(self, drivers: Iterable[str]) -> None:
-        """Assume that all slices of some drivers are known: if none is for the node, it has no device."""
+        """Assume that all slices of some drivers are known: without one, the node has no such devices."""
         self._drivers |= frozenset(drivers)
 
     def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:
-        """Take over what has been allocated; *pods* run, and *cpus_of* tells a prepared claim's CPUs by UID.
+        """Adopt existing allocations; *pods* run, and *cpus_of* returns a prepared claim's CPUs by UID.
 
-        Claims of running pods that are not given may have any device.
+        Unknown claims of running pods may have any device.
         """
         devices = {each.id: each for each in self._scheduler_view.devices}
         for claim in self.objects.claims.values():
@@ -166,14 +166,14 @@ class NodeClaims(Copied):
         self.take_over(pods)
 
     def take_over(self, pods: Iterable[Pod]) -> None:
-        """Let running pods use the claims that they name."""
+        """Mark the claims that running pods name as used by them."""
         for pod in pods:
             self._take_over(pod)
 
     def learn(self, other: NodeClaims) -> None:
-        """Add what *other* knows: objects, devices, and which of them are allocated.
+        """Add the knowledge of *other*: objects, devices, and their allocations.
 
-        What has been allocated or given back here stays so.
+        Claims that were allocated or released here keep their state.
         """
         before = {_key_of(each) for each in self.objects.claims.values()}
         self.objects, self.inventory, self.name = other.objects, other.inventory, other.name
@@ -208,7 +208,7 @@ class NodeClaims(Copied):
             keys[each.name] = key
         if keys:
             outcomes = tuple(self._outcomes(pod, keys))
-            # What runs has in its status what was counted: nothing if that was before the gate was on.
+            # A running pod's status has what was counted: nothing if it was scheduled before the gate was on.
             counted = pod.counted_claims if pod.phase else self._counted(outcomes)
             self.pods[pod.uid] = PodClaims(pod, outcomes, counted=counted)
 
@@ -272,7 +272,7 @@ class NodeClaims(Copied):
         claims: Mapping[Key, Claim],
         new: Mapping[Key, tuple[Grant, ...]],
     ) -> tuple[CountedClaim, ...] | Unsatisfied:
-        """Return what a pod's claims count as, or why the scheduler places no pod with such claims."""
+        """Return what a pod's claims count as, or why the scheduler cannot place a pod with such claims."""
         total: list[CountedClaim] = []
         for key, claim in claims.items():
             grants = new[key] if key in new else self.held[key].grants
@@ -295,7 +295,7 @@ class NodeClaims(Copied):
         return tuple(each for each in counted if each is not None)
 
     def counted(self, pod: P) -> P:
-        """Return a pod with what its claims count as in its status, if the scheduler has written that."""
+        """Return a pod with its counted claims in the status, if the scheduler has written them."""
         counted = self.pods[pod.uid].counted if pod.uid in self.pods else pod.counted_claims
         return pod if counted == pod.counted_claims else pod._replace(counted_claims=counted)
 
@@ -304,7 +304,7 @@ class NodeClaims(Copied):
         return any(CPU in each.amounts for each in self.counted(pod).counted_claims)
 
     def accounts(self, pod: P) -> Accounts | None:
-        """Calculate the total of a pod with its claims; None if they do not count."""
+        """Return the total of a pod with its claims; None if they do not count."""
         return accounts_of(self.counted(pod), self.kubelet, self.cgroups)
 
     def _book(self, key: Key, held: _Held) -> None:
@@ -313,7 +313,7 @@ class NodeClaims(Copied):
             self.books.book(grant)
 
     def _understood(self, claim: Claim) -> Claim:
-        """Return a claim as the API server stores it, without fields that it does not know."""
+        """Return a claim as the API server stores it, without unknown fields."""
         if not self.rules.alternatives and (odd := next((r for r in claim.requests if r.alternatives), None)):
             why = (
                 "the API server rejects this claim: firstAvailable is dropped while DRAPrioritizedList "
@@ -328,7 +328,7 @@ class NodeClaims(Copied):
         return claim._replace(requests=tuple(map(_without_capacity, claim.requests)))
 
     def _check(self, key: Key, claim: Claim) -> None:
-        """Refuse a claim that has been allocated elsewhere."""
+        """Raise an error for a claim that is allocated elsewhere."""
         for each in claim.results or ():
             if each.driver not in self._drivers:
                 raise _UnknownError(
@@ -344,7 +344,7 @@ class NodeClaims(Copied):
                 )
 
     def prepare(self, pod: Pod) -> None:
-        """Let the driver prepare the claims of a pod that starts, if it has any."""
+        """Let the driver prepare any claims of a starting pod."""
         known = self.pods.get(pod.uid)
         if known is None or known.why is not None or not known.claims:
             return
@@ -353,7 +353,7 @@ class NodeClaims(Copied):
         self.pods[pod.uid] = known._replace(claims=outcomes, problem=next(filter(None, problems), ""))
 
     def _prepared(self, pod: Pod, outcome: ClaimOutcome) -> str:
-        """Prepare one claim; return what keeps the pod from starting."""
+        """Prepare one claim; return what prevents the pod from starting."""
         held = self.held[outcome.key]
         name = held.claim.full_name
         if not any(grant.device.driver == DRIVER for grant in held.grants):
@@ -412,7 +412,7 @@ class NodeClaims(Copied):
         return list(claims.values())
 
     def holders(self, devices: Iterable[Device]) -> tuple[str, ...]:
-        """Name the claims that have some of these devices, or a share of them."""
+        """Return the names of the claims that hold any of these devices, or a share of one."""
         ids = {each.id for each in devices}
         return tuple(
             each.claim.full_name
@@ -421,7 +421,7 @@ class NodeClaims(Copied):
         )
 
     def _outcomes(self, pod: Pod, keys: Mapping[str, Key]) -> Iterator[ClaimOutcome]:
-        """Describe the claims of a pod, by its names for them; several may stand for one claim."""
+        """Yield the claims of a pod, by its names for them; several names may refer to one claim."""
         for name, key in keys.items():
             held = self.held[key]
             yield ClaimOutcome(
@@ -434,7 +434,7 @@ class NodeClaims(Copied):
             )
 
     def _claim(self, pod: Pod, each: PodClaim) -> tuple[Key, Claim]:
-        """Find a claim of a pod; one made from a template belongs to the pod, and may exist already."""
+        """Find a claim of a pod; one from a template belongs to the pod, and may exist already."""
         if not each.claim and (made := self.objects.made.get((pod.uid, each.name))):
             return _key_of(made), made
         name, kind = (each.claim, "ResourceClaim") if each.claim else (each.template, "ResourceClaimTemplate")
@@ -446,7 +446,7 @@ class NodeClaims(Copied):
         return (pod.uid, each.name), claim._replace(name=f"{pod.name}-{each.name}")
 
     def _unknown_classes(self, claims: Sequence[Claim]) -> str:
-        """Name the first device class that no manifest defines; its driver may offer anything."""
+        """Return the first device class that no manifest defines; its driver may offer anything."""
         requested = (
             (claim, each.class_name)
             for claim in claims
@@ -471,7 +471,7 @@ class NodeClaims(Copied):
 
 
 _SKIPS_SINCE = 36
-"""The first minor whose allocator passes over pools that are incomplete or invalid."""
+"""The first minor whose allocator skips incomplete and invalid pools."""
 _NONE = PodClaims(Pod("", ()))
 
 
@@ -493,7 +493,7 @@ def _without_capacity(request: DeviceRequest) -> DeviceRequest:
 
 
 def _users(pod: Pod, names: Sequence[str]) -> tuple[str, ...]:
-    """Name the containers that use a claim by one of its names."""
+    """Return the containers that use a claim by any of its names."""
     return tuple(
         each.name for each in pod.all_containers if any(name in each.resources.claims for name in names)
     )

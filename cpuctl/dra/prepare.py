@@ -1,8 +1,8 @@
-"""What the driver ``dra.cpu`` does when a claim is prepared: which CPUs it assigns.
+"""The preparation of claims by the driver ``dra.cpu``: the CPUs that it assigns.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/dra_hooks.go`` and ``pkg/cpumanager``, a copy
-of the kubelet's packed picker with alignment to uncore caches that knows a core by its id alone: cores of
-several sockets that share an id are one to it.
+of the kubelet's packed picker with alignment to uncore caches that identifies a core only by its id: it
+treats cores of several sockets that share an id as one.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Undeter
 
 
 class Prepared(NamedTuple):
-    """The CPUs of a claim; ``strays`` of them are outside the devices that the claim was given."""
+    """The CPUs of a claim; ``strays`` are those outside the devices that the claim was given."""
 
     cpus: CPUSet = CPUSet()
     strays: CPUSet = CPUSet()
 
 
 class NotPrepared(NamedTuple):
-    """The pod does not start, and this is the driver's error."""
+    """The driver's error, with which the pod does not start."""
 
     error: str
 
 
 class Driver(Copied):
-    """The running driver: it knows which CPUs claims have.
+    """The running driver, which knows the CPUs of claims.
 
-    With *fixed*, cores are also distinguished by socket and cluster, as they should be. ``untold`` are claims
-    of groups whose CPUs are unknown, and why: CPUs that are picked later are uncertain.
+    With *fixed*, cores are also distinguished by socket and cluster, as they should be. ``untold`` maps
+    claims of groups with unknown CPUs to the reasons; CPUs that are picked later are uncertain then.
     """
 
     def __init__(self, machine: DriverMachine, settings: DriverSettings, *, fixed: bool = False) -> None:
@@ -80,9 +80,9 @@ class Driver(Copied):
         return Prepared(found, found - given)
 
     def resume(self, claim: str, grants: Sequence[Grant], cpus: CPUSet | None) -> Prepared | None:
-        """Add a claim that has been prepared, with its *cpus* if the driver's own files have them.
+        """Add a prepared claim, with its *cpus* if the driver's own files contain them.
 
-        None if its CPUs are unknown.
+        Return None if its CPUs are unknown.
         """
         if cpus is None:
             ours = [each for each in grants if each.device.driver == DRIVER]
@@ -144,7 +144,7 @@ class Driver(Copied):
     def _configured(
         self, grant: Grant, configs: Sequence[CPUConfig], count: int, assigned: CPUSet
     ) -> CPUSet | NotPrepared:
-        """Take the CPUs that the claim names: for the machine as a device, the driver picks none."""
+        """Take the CPUs that the claim names: with the machine as the device, the driver picks none."""
         found = [each for each in configs if not each.requests or grant.request in each.requests]
         if len(found) != 1:
             targeted = f'opaque config: request "{grant.request}" is targeted by {len(found)} configurations'
@@ -177,10 +177,10 @@ def _whole(grant: Grant) -> int | NotPrepared:
 
 
 def driver_topology(machine: DriverMachine, *, fixed: bool = False) -> CPUTopology:
-    """Label CPUs as the driver's picker does; *fixed* tells apart the cores that share an id."""
+    """Label CPUs as the driver's picker does; *fixed* distinguishes cores that share an id."""
     cores: dict[int, int] = {}
     for index, core in enumerate(machine.physical_cores):
-        # By lowest CPU, which orders cores as their ids do if these are what they should be.
+        # By lowest CPU, which is the order of core ids if these are correct.
         key = index if fixed else core[0].core
         for cpu in core:
             cores[key] = cores.get(key, 0) | 1 << cpu.number

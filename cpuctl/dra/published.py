@@ -1,6 +1,6 @@
-"""Recorded ResourceSlices of the driver ``dra.cpu``: its settings, and what is unusual about them.
+"""Recorded ResourceSlices of the driver ``dra.cpu``: its settings, and unusual properties.
 
-A scheduler uses what is published, a driver uses the machine and its flags: claims get devices from the
+A scheduler uses the published slices, a driver uses the machine and its flags: claims get devices from the
 former, and CPUs from the latter.
 """
 
@@ -28,7 +28,7 @@ _FEW = 5
 def published_settings(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
     """Return the configuration of a driver that publishes these devices; None if their names do not show it.
 
-    Only individual CPUs show which CPUs are reserved: groups have a number of CPUs.
+    Only individual CPUs show which CPUs are reserved: groups only have a number of CPUs.
     """
     name = devices[0].name if devices else ""
     found = next((mode for pattern, mode in _MODES.items() if re.fullmatch(pattern, name, re.ASCII)), None)
@@ -48,7 +48,7 @@ def published_settings(devices: Sequence[Device], online: CPUSet) -> DriverSetti
 
 
 def differences(published: Sequence[Device], own: Sequence[Device]) -> Iterator[str]:
-    """Return how what is *published* differs from what a driver would publish (*own*)."""
+    """Yield the differences between *published* devices and those that a driver would publish (*own*)."""
     there, due = ({each.name: each for each in devices} for devices in (published, own))
     if unknown := [name for name in there if name not in due]:
         yield (
@@ -70,7 +70,7 @@ def differences(published: Sequence[Device], own: Sequence[Device]) -> Iterator[
 def _odd_attributes(both: Sequence[tuple[Device, Device]]) -> Iterator[str]:
     odd: dict[str, list[str]] = {}
     for one, other in both:
-        # That their numbers differ is said before.
+        # Different numbers were reported before.
         for name in sorted((one.attributes.keys() | other.attributes.keys()) - {f"{DRIVER}/numCPUs"}):
             if _value(one.attributes.get(name)) != _value(other.attributes.get(name)):
                 odd.setdefault(name, []).append(one.name)

@@ -1,4 +1,4 @@
-"""ResourceClaims, templates of them, DeviceClasses and ResourceSlices, read from manifests."""
+"""ResourceClaims, their templates, DeviceClasses and ResourceSlices, read from manifests."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _HOSTNAME = "kubernetes.io/hostname"
 class Slices(NamedTuple):
     """The devices of slices that a node can reach, by driver, in the order of slices.
 
-    ``drivers`` are all that publish something, ``passed_over`` the slices of other nodes; ``undecided`` are
+    ``drivers`` are all that publish slices, ``passed_over`` the slices of other nodes; ``undecided`` are
     drivers with slices that may or may not be for this node. ``incomplete`` pools (``driver/pool``) lack
-    slices, ``invalid`` ones have two devices of one name.
+    slices, ``invalid`` ones have two devices of the same name.
     """
 
     devices: tuple[Device, ...] = ()
@@ -51,7 +51,7 @@ class Slices(NamedTuple):
 class ClaimObjects(NamedTuple):
     """Claims in manifests: claims and templates by namespace and name, classes by name, slices.
 
-    ``made`` are the claims that pods have from templates, by the pod's UID and its name for them.
+    ``made`` are the pods' claims from templates, by the pod's UID and its name for them.
     """
 
     claims: Mapping[tuple[str, str], Claim] = {}
@@ -62,7 +62,7 @@ class ClaimObjects(NamedTuple):
 
 
 def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
-    """Read them; raise InputError with the place of what is missing or wrong."""
+    """Read the objects; raise InputError with the location of a missing or invalid value."""
     claims: dict[tuple[str, str], Claim] = {}
     templates: dict[tuple[str, str], Claim] = {}
     classes: dict[str, DeviceClass] = {}
@@ -86,7 +86,7 @@ def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
 
 
 def node_names(objects: Iterable[DRAObject]) -> set[str]:
-    """Name the nodes that slices are for, and those whose CPUs claims have been allocated."""
+    """Return the nodes that slices are for, and those whose CPUs are allocated to claims."""
     names = set()
     for kind, cursor in objects:
         if kind == "ResourceSlice":
@@ -116,7 +116,7 @@ def _claim(cursor: Cursor, spec: Cursor) -> Claim:
 
 
 def _existing(cursor: Cursor) -> Claim:
-    """Read a claim with its status: the devices that it has, and the pods that use it."""
+    """Read a claim with its status: its devices, and the pods that use it."""
     claim, metadata = _claim(cursor, cursor.required("spec")), cursor.required("metadata")
     made_for = metadata.optional("annotations", Cursor.members, {}).get(_POD_CLAIM)
     claim = claim._replace(
@@ -133,7 +133,7 @@ def _existing(cursor: Cursor) -> Claim:
     return claim._replace(
         results=tuple(_result(each) for each in devices.optional("results", Cursor.items, [])),
         users=tuple(_pods_among(status.optional("reservedFor", Cursor.items, []))),
-        # What is allocated goes by the configuration that was copied into the allocation.
+        # An allocated claim uses the configuration that was copied into the allocation.
         configs=tuple(_of_class(_config(each), each) for each in configs),
     )
 
@@ -177,7 +177,7 @@ def _request(cursor: Cursor) -> DeviceRequest:
     alternatives = cursor.optional("firstAvailable", Cursor.items, [])
     if alternatives:
         return DeviceRequest(name, alternatives=tuple(_exact(each, each) for each in alternatives))
-    # v1beta1 has no "exactly": its members stand in the request.
+    # v1beta1 has no "exactly": its members are in the request.
     return _exact(cursor, cursor.get("exactly") or cursor)
 
 
@@ -224,7 +224,7 @@ def _is_ours(config: Cursor) -> bool:
 
 
 def _config(cursor: Cursor) -> CPUConfig:
-    """Read the CPUs that a claim names; what the driver rejects is not an error of the input."""
+    """Read the CPUs that a claim names; values that the driver rejects are not input errors."""
     requests = cursor.optional("requests", Cursor.texts, ())
     parameters = cursor.required("opaque").required("parameters")
     version = parameters.optional("apiVersion", Cursor.text, "")
@@ -246,7 +246,7 @@ def _amounts(cursor: Cursor) -> Mapping[str, Quantity]:
 
 
 class _Pool:
-    """The slices of a pool, of its newest generation: those that reach the node; ``others`` are counted."""
+    """The slices of a pool's newest generation that reach the node; ``others`` counts the rest."""
 
     def __init__(self) -> None:
         self.generation = -1
@@ -254,7 +254,7 @@ class _Pool:
         self.slices: list[tuple[str, Cursor]] = []
 
     def add(self, name: str, spec: Cursor, *, reached: bool) -> None:
-        """Take a slice, unless there are newer ones."""
+        """Add a slice, unless there are newer ones."""
         pool = spec.required("pool")
         generation = pool.optional("generation", Cursor.integer, 0)
         if generation > self.generation:
@@ -271,7 +271,7 @@ class _Pool:
 
 
 def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
-    """Read the devices that a node can reach, slices by name; raise InputError for invalid ones.
+    """Read the devices that a node can reach, with slices sorted by name; raise InputError for invalid ones.
 
     Only the newest generation of a pool is used. Slices for other nodes are ignored; if a selector needs more
     than the node's name, the result is unknown (``undecided``).
@@ -346,7 +346,7 @@ def _term_matches(term: Cursor, node: str) -> bool | None:
     labels = term.optional("matchExpressions", Cursor.items, [])
     found = [_requirement(each, node, "metadata.name") for each in fields]
     found += [_requirement(each, node, _HOSTNAME) for each in labels]
-    # A term without a requirement matches no node.
+    # A term without requirements matches no node.
     return False if False in found or not found else None if None in found else True
 
 
@@ -360,14 +360,14 @@ def _requirement(cursor: Cursor, node: str, known: str) -> bool | None:
 def _devices(spec: Cursor, driver: str, pool: str, node: str) -> Iterator[Device]:
     by_device = spec.optional("perDeviceNodeSelection", Cursor.boolean, False)
     for each in spec.optional("devices", Cursor.items, []):
-        # v1beta1 has all but the name in "basic".
+        # v1beta1 has everything but the name in "basic".
         body = each.get("basic") or each
         if not by_device or _reaches(body, node):
             yield decode_device(each, body, driver, pool)
 
 
 def decode_device(named: Cursor, cursor: Cursor, driver: str, pool: str) -> Device:
-    """Read one device; raise InputError for an attribute that has no value."""
+    """Read one device; raise InputError for an attribute without a value."""
     odd = (name for name in ("taints", "consumesCounters") if cursor.optional(name, Cursor.items, []))
     return Device(
         driver=driver,

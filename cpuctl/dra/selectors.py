@@ -1,7 +1,7 @@
 """CEL expressions that select devices, evaluated by cel-python (the extra ``cpuctl[dra]``).
 
 Rule: kubernetes ``dynamic-resource-allocation/cel``: a device has driver, attributes and capacity by domain;
-a domain that no attribute has is empty. What the library does not support raises SelectorUnknownError.
+a domain without attributes is empty. Features that the library lacks raise SelectorUnknownError.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'cpuctl[dra]'"
 _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
-"""The selector of nearly every DeviceClass; it needs no library."""
+"""The selector of nearly every DeviceClass, which does not need the library."""
 _LONGEST = 10 * 1024
 """The maximum length, in bytes, of an expression that an API server stores."""
 _MOST_STEPS = 20_000
-"""Steps of an evaluation at most, about: a tenth of a second. API servers have a limit of their own kind."""
+"""The approximate maximum of evaluation steps: 0.1 seconds. API servers have a different limit."""
 _LIST = 64
-"""Values of an attribute at most."""
+"""The maximum number of values of an attribute."""
 _SHOWN = 200
-"""Characters of an expression that messages repeat."""
+"""The maximum number of characters of an expression in messages."""
 _MACROS = frozenset({"all", "exists", "exists_one", "filter", "map", "min", "reduce"})
 _MISSING_KEY = ("no such key", "no such member in mapping")
 
 
 class SelectorUnknownError(Exception):
-    """It is unknown whether a device matches."""
+    """Whether a device matches is unknown."""
 
 
 class SelectorFailedError(Exception):
-    """The scheduler could not tell whether a device matches: it gives up on the claim."""
+    """The scheduler cannot determine whether a device matches, and gives up on the claim."""
 
 
 class Selectors:
-    """Compiled expressions, each once; and what they said of devices is asked for once by the allocator."""
+    """Expressions, each compiled only once; the allocator evaluates them only once per device."""
 
     def __init__(self) -> None:
         self._programs: dict[str, Callable[[Device], bool]] = {}
@@ -54,7 +54,7 @@ class Selectors:
 
     @staticmethod
     def drivers(expressions: Iterable[str]) -> frozenset[str]:
-        """Name the drivers that expressions select by nothing but the name."""
+        """Return the drivers that expressions select by driver name only."""
         simple = (_SIMPLE.fullmatch(each) for each in expressions)
         return frozenset(each[1] if each[1] is not None else each[2] for each in simple if each)
 
@@ -105,7 +105,7 @@ def _compiled(expression: str) -> Callable[[Device], bool]:
 
 
 def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
-    """Return how many steps an evaluation may take: a macro's body counts once for every item of its list."""
+    """Return the maximum of evaluation steps: a macro's body counts once for every item of its list."""
     parts = list(getattr(tree, "children", ()))
     own = 1 + sum(_steps(each, longest) for each in parts[:2])
     if not parts[2:]:
@@ -115,7 +115,7 @@ def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
 
 
 def _length(tree: Any, longest: int) -> int:  # noqa: ANN401
-    """Return how long a list may be: as *longest* if it is not written out."""
+    """Return the maximum length of a list: *longest* unless it is a literal."""
     written = sum(len(each.children) for each in tree.find_data("exprlist"))
     return longest if any(tree.find_data("ident")) else written
 
@@ -159,13 +159,13 @@ def _functions() -> dict[str, Any]:
 
 
 class _Amount:
-    """A quantity in an expression; it is compared by its own functions only."""
+    """A quantity in an expression, which only its own functions can compare."""
 
     def __init__(self, quantity: Quantity) -> None:
         self.nano = quantity.nano
 
 
-def _value(device: Device) -> Any:  # noqa: ANN401  # the library's types are its own
+def _value(device: Device) -> Any:  # noqa: ANN401  # the library has its own types
     from celpy import celtypes
 
     class Domains(celtypes.MapType):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DRIVER, DeviceMode, DriverCPU, DriverMachine, DriverSettings, GroupBy
 
 Object: TypeAlias = dict[str, Any]
-"""A Kubernetes object, or a part of one, as JSON has it."""
+"""A Kubernetes object or a part of one, as in JSON."""
 
 CPU_CAPACITY = f"{DRIVER}/cpu"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
@@ -21,14 +21,14 @@ PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 MACHINE_DEVICE = "cpudevmachine"
 
 MAX_DEVICES = 128
-"""The most devices of one slice (resource/v1, ResourceSliceMaxDevices)."""
+"""The maximum number of devices of one slice (resource/v1, ResourceSliceMaxDevices)."""
 MAX_ADVANCED_DEVICES = 64
-"""The most devices if one of them has an attribute with a list, as PCIe roots are."""
+"""The maximum number of devices if one of them has a list attribute, such as PCIe roots."""
 FIRST_GENERATION = 1
 
 
 class DriverDevice(NamedTuple):
-    """A device and the CPUs it stands for, without those that are reserved; ``cpu`` is None for a group."""
+    """A device and the CPUs it represents, without reserved ones; ``cpu`` is None for a group."""
 
     name: str
     cpus: CPUSet
@@ -38,7 +38,7 @@ class DriverDevice(NamedTuple):
 
 
 def driver_devices(machine: DriverMachine, settings: DriverSettings) -> tuple[DriverDevice, ...]:
-    """Return the devices in the order in which they are published."""
+    """Return the devices in order of publication."""
     if settings.mode is DeviceMode.INDIVIDUAL:
         return tuple(
             DriverDevice(f"cpudev{number:03d}", CPUSet.of((cpu.number,)), cpu, cpu.numa_node, cpu.socket)
@@ -48,7 +48,7 @@ def driver_devices(machine: DriverMachine, settings: DriverSettings) -> tuple[Dr
 
 
 def _by_core(machine: DriverMachine, reserved: CPUSet) -> Iterator[DriverCPU]:
-    """Yield CPUs that are not reserved, each followed by its sibling: devices are allocated in this order."""
+    """Yield the CPUs that are not reserved, each followed by its sibling, the order of allocation."""
     seen: set[int] = set()
     for number, cpu in machine.cpus.items():
         if number in reserved or number in seen:
@@ -60,13 +60,13 @@ def _by_core(machine: DriverMachine, reserved: CPUSet) -> Iterator[DriverCPU]:
 
 
 def _groups(machine: DriverMachine, settings: DriverSettings) -> Iterator[DriverDevice]:
-    """Yield the groups that have a CPU left; a machine is one even without, with all online CPUs."""
+    """Yield the groups with remaining CPUs; the machine, with all online CPUs, always counts as one."""
     reserved = settings.reserved
     match settings.group_by:
         case GroupBy.NUMA_NODE:
             for node, cpus in machine.numa_nodes.items():
                 if left := cpus - reserved:
-                    # Of any CPU, as the driver has it: if nodes reach across sockets, that is chance.
+                    # The socket of any CPU, as in the driver: arbitrary if nodes span sockets.
                     socket = machine.cpus[left.lowest].socket
                     yield DriverDevice(f"cpudevnuma{node:03d}", left, numa_node=node, socket=socket)
         case GroupBy.SOCKET:
@@ -80,10 +80,10 @@ def _groups(machine: DriverMachine, settings: DriverSettings) -> Iterator[Driver
 def resource_slices(
     machine: DriverMachine, settings: DriverSettings, node: str, *, generate_names: bool = False
 ) -> tuple[Object, ...]:
-    """Return the slices of a *node*; with *generate_names* as the driver asks the API server for them.
+    """Return the slices of a *node*; with *generate_names*, as the driver sends them to the API server.
 
-    The server then ends each name with five characters of its own. The owner, which is the Node object with
-    its UID, is left out.
+    The server then appends five generated characters to each name. The owner, the Node object with its UID,
+    is omitted.
     """
     devices = [device_object(each, machine, settings) for each in driver_devices(machine, settings)]
     most = most_devices(settings)
@@ -95,7 +95,7 @@ def resource_slices(
 
 
 def most_devices(settings: DriverSettings) -> int:
-    """Return how many devices a slice has at most."""
+    """Return the maximum number of devices of a slice."""
     return MAX_ADVANCED_DEVICES if settings.expose_pcie_roots else MAX_DEVICES
 
 
@@ -119,7 +119,7 @@ def _slice(devices: Sequence[Object], metadata: Object, node: str, count: int) -
 
 
 def device_object(device: DriverDevice, machine: DriverMachine, settings: DriverSettings) -> Object:
-    """Return a device as it stands in a slice."""
+    """Return a device as it appears in a slice."""
     attributes = dict(sorted(_attributes(device, machine, settings)))
     if device.cpu is not None:
         return {"name": device.name, "attributes": attributes} | _mapping(settings, {"deviceMultiplier": "1"})
@@ -132,7 +132,7 @@ def device_object(device: DriverDevice, machine: DriverMachine, settings: Driver
 
 
 def _mapping(settings: DriverSettings, mapping: Mapping[str, str]) -> Object:
-    """Describe which of a node's CPUs a device counts as (KEP-5517), if the driver is configured to do so."""
+    """Return the mapping of a device to node CPUs (KEP-5517), if the driver is configured to publish it."""
     if not settings.node_allocatable_mapping:
         return {}
     return {"nodeAllocatableResources": {"cpu": {"mapping": dict(mapping)}}}

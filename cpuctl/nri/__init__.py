@@ -1,1 +1,1 @@
-"""The Node Resource Interface: a plugin that tells a container runtime which CPUs containers get."""
+"""The Node Resource Interface: a plugin through which a container runtime assigns CPUs to containers."""

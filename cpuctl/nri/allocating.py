@@ -1,8 +1,8 @@
-"""Assigning CPUs as containers are created, with the kubelet's static policy or another one.
+"""The assignment of CPUs as containers are created, with the kubelet's static policy or another one.
 
 Requests are derived from a container's cgroup settings, because a runtime does not know requests: 1024 shares
 per CPU, the quota, the memory limit. A container of a Guaranteed pod with a whole number of CPUs gets
-exclusive CPUs if there are enough; every other one runs in the pool. Assignments are saved before the runtime
+exclusive CPUs if there are enough; all others run in the pool. Assignments are saved before the runtime
 gets them.
 """
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 _USUAL_PERIOD = 100_000
 
 ContainerKey = tuple[str, str]
-"""The UID of a pod, and the name of a container."""
+"""The UID of a pod and the name of a container."""
 
 
 class Store(Protocol):
-    """Storage for assignments, from one run to the next."""
+    """Storage for assignments between runs."""
 
     def save(self, node: Node, held: Mapping[ContainerKey, str]) -> None:
         """Store the state of a node, and the runtime's IDs of the containers with assignments."""
@@ -49,7 +49,7 @@ class LeftNode(NamedTuple):
 
 
 class AllocatedPlaces:
-    """Places containers by a node's policy."""
+    """A placer that follows a node's policy."""
 
     def __init__(self, left: LeftNode, rules: PodRules, store: Store) -> None:
         self._node, self._rules, self._store = left.node, rules, store
@@ -62,10 +62,10 @@ class AllocatedPlaces:
         return CPUSet(self._node.state.default)
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Release what removed containers hold, and assign CPUs to those that were created meanwhile.
+        """Release the CPUs of removed containers, and assign CPUs to those created in the meantime.
 
-        A container that has as many CPUs as it requests, none of them used by another, keeps them: they were
-        assigned to it before, even if the state file is lost.
+        A container that has exactly as many CPUs as it requests, none of them used by another, keeps them:
+        they were assigned to it before, even if the state file is lost.
         """
         self._there = {each.id: each for each in containers}
         for key, container in list(self._held.items()):
@@ -112,7 +112,7 @@ class AllocatedPlaces:
         elif container.setting.mems not in ("", _mems(trial, pod.uid, container.name)):
             why = f", with its memory on NUMA nodes {container.setting.mems}"
         if why:
-            # What runs is not moved for the sake of rules under which it did not come.
+            # A running container is not moved because of rules that did not apply when it was created.
             trial = known
             trial.active[pod.uid] = pod
         self._node, self._held[_key(container)] = trial, container.id
@@ -141,15 +141,15 @@ class AllocatedPlaces:
         yield f"{container.full_name} gets no exclusive CPUs and runs in the shared pool: {why}"
 
     def leave(self, container: RuntimeContainer) -> None:
-        """Release what a container holds."""
+        """Release the CPUs of a container."""
         self._let_go([container])
 
     def pod_gone(self, sandbox: str) -> None:
-        """Release what a pod's containers hold."""
+        """Release the CPUs of a pod's containers."""
         self._let_go([each for each in self._there.values() if each.pod.id == sandbox])
 
     def _let_go(self, containers: Sequence[RuntimeContainer]) -> None:
-        """Release what containers hold, and save once."""
+        """Release the CPUs of containers, and save once."""
         held = [each for each in containers if self._held.get(_key(each)) == each.id]
         for each in containers:
             self._there.pop(each.id, None)
@@ -173,7 +173,7 @@ class AllocatedPlaces:
         self._node.remove_container(*key)
 
     def _forget_pods(self) -> None:
-        """Let pods end of which no container holds anything any more."""
+        """Remove pods whose containers no longer hold any CPUs."""
         for uid in set(self._node.active) - {uid for uid, _ in self._held}:
             self._node.remove(uid)
         self._node.clean_up()
@@ -182,7 +182,7 @@ class AllocatedPlaces:
         self._store.save(self._node, self._held)
 
     def _pod(self, new: RuntimeContainer, requested: ResourceRequirements) -> StoredPod:
-        """Make the pod of a container that comes: with those of its containers that hold something."""
+        """Return the pod of a new container, with those of its containers that hold CPUs."""
         uid = _key(new)[0]
         parts = {new.name: Container(name=new.name, resources=requested)}
         for (owner, name), container in self._held.items():
@@ -203,15 +203,15 @@ def _reason(verdict: Verdict) -> str:
 
 
 def _key(container: RuntimeContainer) -> ContainerKey:
-    # Who makes pods without the kubelet need not give them a UID.
+    # Pods that were not created by a kubelet may lack a UID.
     return container.pod.uid or container.pod.id, container.name
 
 
 def _requested(container: RuntimeContainer) -> ResourceRequirements | None:
-    """Return what a container of a Guaranteed pod asks for; None for any other.
+    """Return the resources of a container of a Guaranteed pod; None for any other.
 
-    The kubelet puts pods of other classes below a group of that class; without it, one whose quota is what
-    its shares stand for counts as a container of such a pod.
+    The kubelet places pods of other classes below a cgroup of that class; without the kubelet, a container
+    whose quota matches its shares counts as one of a Guaranteed pod.
     """
     role = role_of(container.pod.cgroup_parent)
     if role is not None and role.qos is not QosClass.GUARANTEED:

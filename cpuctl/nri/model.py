@@ -1,4 +1,4 @@
-"""What a plugin receives about pods and containers, and its answers about their CPUs and memory nodes."""
+"""Pods and containers as a plugin receives them, and its answers about their CPUs and memory nodes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
     mems: str = ""
 
     def over(self, other: Setting) -> Setting:
-        """Return the settings that result if these are applied over *other*."""
+        """Return the settings that result from applying these over *other*."""
         return Setting(self.cpus or other.cpus, self.mems or other.mems)
 
     @property
@@ -66,7 +66,7 @@ class Setting(NamedTuple):
 
 
 class Sandbox(NamedTuple):
-    """A pod as a runtime knows it: ``id`` is the runtime's, ``uid`` the API server's."""
+    """A pod in a runtime: ``id`` is the runtime's, ``uid`` the API server's."""
 
     id: str
     uid: str
@@ -102,9 +102,9 @@ class Update(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A plugin's answer: for the new container (None: no change), and for others.
+    """A plugin's answer for the new container (None: no change) and for others.
 
-    ``own`` says whether the new container's CPUs are exclusive. ``notes`` are for the log.
+    ``own`` shows whether the new container's CPUs are exclusive. ``notes`` are for the log.
     """
 
     container: RuntimeContainer | None = None
@@ -115,7 +115,7 @@ class Answer(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Where a container should run: on exclusive CPUs, or in the pool, which changes; ``why`` is for the log.
+    """Where a container should run: on exclusive CPUs, or in the changing pool; ``why`` is for the log.
 
     ``cpus`` is None for a container that is left unchanged.
     """
@@ -127,19 +127,19 @@ class Assignment(NamedTuple):
 
 
 class Placer(Protocol):
-    """What decides where containers run: a plan or a policy."""
+    """The component that decides where containers run: a plan or a policy."""
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterable[str]:
-        """Take the complete list of existing containers; yield notes for the log."""
+        """Process the complete list of existing containers; yield notes for the log."""
 
     def arrive(self, container: RuntimeContainer) -> Iterable[str]:
-        """Take a container that is about to be created; yield notes for the log."""
+        """Process a container that is about to be created; yield notes for the log."""
 
     def leave(self, container: RuntimeContainer) -> None:
-        """Take a container that has ended: what it held becomes free."""
+        """Process a container that has ended: its CPUs become free."""
 
     def pod_gone(self, sandbox: str) -> None:
-        """Take a pod (by its runtime's ID) that has ended, with all its containers."""
+        """Process a pod (by its runtime's ID) that has ended with all its containers."""
 
     def place(self, container: RuntimeContainer) -> Assignment:
         """Return where an existing container runs now."""

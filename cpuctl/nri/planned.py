@@ -1,8 +1,8 @@
-"""Carrying out a plan: containers run where it places them, all others in the remaining pool.
+"""The execution of a plan: containers run where it places them, all others in the remaining pool.
 
-The pool is as ``plan -o nri`` has it: with the first container of a pod, it loses all CPUs of the pod. A
+The pool is that of ``plan -o nri``: with the first container of a pod, it loses all CPUs of the pod. A
 container's exclusive CPUs become free when it ends, except those that it shares with containers of its pod
-that are still to come.
+that have not been created yet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PodName = tuple[str, str]
 
 
 class PlannedContainer(NamedTuple):
-    """What a plan gives a container; ``cpus`` is None in the pool, ``init``: it ends by itself."""
+    """A plan's placement of a container; ``cpus`` is None in the pool, ``init``: it ends on its own."""
 
     cpus: CPUSet | None
     mems: str = ""
@@ -30,16 +30,16 @@ class PlannedContainer(NamedTuple):
 
 
 class PlannedPod(NamedTuple):
-    """What a plan gives a pod: ``cpus`` are those that all its containers share."""
+    """A plan's placement of a pod; ``cpus`` are those that all its containers share."""
 
     containers: Mapping[str, PlannedContainer]
     cpus: CPUSet = CPUSet()
 
 
 class CarriedPlan(NamedTuple):
-    """What a plan says: ``pool`` is what is left once all its pods are there, None if it says no CPUs.
+    """A plan; ``pool`` is what is left once all its pods exist, None if it does not assign CPUs.
 
-    ``nodes`` are the CPUs of each NUMA node of the machine that it was made for.
+    ``nodes`` are the CPUs of each NUMA node of the machine that it was created for.
     """
 
     pods: Mapping[PodName, PlannedPod]
@@ -48,12 +48,12 @@ class CarriedPlan(NamedTuple):
 
 
 class PlannedPlaces:
-    """Places containers by a plan."""
+    """A placer that follows a plan."""
 
     def __init__(self, plan: CarriedPlan) -> None:
         self._plan = plan
         self._there: dict[str, RuntimeContainer] = {}
-        # By sandbox: a recreated pod of the same name starts over while the old one may still be ending.
+        # By sandbox: a recreated pod of the same name may start while the old one is still ending.
         self._due: dict[str, tuple[PlannedPod, set[str]]] = {}
         self._touched = reduce(or_, map(_own, plan.pods.values()), plan.pool or CPUSet())
         self._pool: CPUSet | None = None
@@ -61,14 +61,14 @@ class PlannedPlaces:
     @property
     def pool(self) -> CPUSet:
         """The CPUs that are not assigned exclusively."""
-        # Every container is asked about at every event: pods are gone through once for all of them.
+        # Every event checks every container, so the result of the loop over pods is cached.
         if self._pool is None:
             held = (_own(pod, due) for pod, due in self._due.values())
             self._pool = self._touched - reduce(or_, held, CPUSet())
         return self._pool
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Take these as the existing containers."""
+        """Replace the existing containers with these."""
         self._pool = None
         self._there.clear()
         self._due.clear()
@@ -81,7 +81,7 @@ class PlannedPlaces:
                 due.difference_update(init - running)
 
     def arrive(self, container: RuntimeContainer) -> Iterable[str]:
-        """Take from the pool what the container's pod has."""
+        """Remove the CPUs of the container's pod from the pool."""
         self._pool = None
         self._there[container.id] = container
         pod = self._plan.pods.get(_pod(container))
@@ -91,7 +91,7 @@ class PlannedPlaces:
         return ()
 
     def leave(self, container: RuntimeContainer) -> None:
-        """Give back what no other container of the pod has."""
+        """Return CPUs to the pool that no other container of the pod has."""
         self._pool = None
         self._there.pop(container.id, None)
         sandbox = container.pod.id
@@ -103,14 +103,14 @@ class PlannedPlaces:
             del self._due[sandbox]
 
     def pod_gone(self, sandbox: str) -> None:
-        """Give back all that a pod has, also what was kept for containers that were still to come."""
+        """Return all of a pod's CPUs to the pool, including those kept for later containers."""
         self._pool = None
         self._due.pop(sandbox, None)
         for each in [each for each in self._there.values() if each.pod.id == sandbox]:
             del self._there[each.id]
 
     def place(self, container: RuntimeContainer) -> Assignment:
-        """Return where a container runs by the plan; one that it does not know is in the pool."""
+        """Return where a container runs by the plan; one that is not in the plan runs in the pool."""
         pod = self._plan.pods.get(_pod(container))
         planned = pod.containers.get(container.name) if pod else None
         if self._plan.pool is None:
@@ -122,7 +122,7 @@ class PlannedPlaces:
         return Assignment(planned.cpus, planned.mems, own=True)
 
     def _unplanned(self, container: RuntimeContainer) -> Assignment:
-        """Leave one alone that has CPUs which the plan does not speak of: it was there when it was made."""
+        """Leave a container unchanged if its CPUs are not in the plan: it existed before the plan."""
         now = container.setting.cpu_set
         if now and not now & self._touched:
             return Assignment(None, why=f"stays on CPUs {now}, which the plan does not assign")
@@ -133,12 +133,12 @@ class PlannedPlaces:
 
 
 def _awaits_others(pod: PlannedPod, due: set[str]) -> bool:
-    """Return whether a pod in which nothing runs is between its init containers and the others."""
+    """Return whether a pod without running containers is between its init containers and the others."""
     return {name for name in pod.containers if not pod.containers[name].init} <= due
 
 
 def _own(pod: PlannedPod, due: Iterable[str] | None = None) -> CPUSet:
-    """Return the CPUs that are a pod's own, or those of its containers that are due."""
+    """Return the CPUs of a pod, or only those of its *due* containers."""
     names = pod.containers if due is None else due
     own = (pod.containers[name].cpus or CPUSet() for name in names)
     return reduce(or_, own, pod.cpus if names else CPUSet())

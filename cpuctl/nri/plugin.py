@@ -1,8 +1,8 @@
-"""The plugin: registers, receives events, and answers in time or passes containers through unchanged.
+"""The plugin: it registers, receives events, and answers in time or passes containers through unchanged.
 
 Rule: ``pkg/api/api.proto``, ``pkg/stub`` and ``pkg/adaptation`` of containerd/nri 8ec8b28. The runtime waits
-for one answer at a time, and closes a plugin that is too slow; releases before 0.11 tell most events by
-``StateChange``.
+for one answer at a time, and disconnects a plugin that is too slow; releases before 0.11 report most events
+by ``StateChange``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.nri.reconciler import Reconciler
 
 USUAL_TIMEOUT = 2.0
-"""Seconds that a runtime waits, if it does not report its timeout."""
+"""The seconds that a runtime waits if it does not report its timeout."""
 _SHARE, _LONGEST_TIMEOUT = 0.1, 600.0
 _REGISTERS_WITHIN = 10.0
 _EVENT_MASK = sum(1 << event - 1 for event in EVENTS)
@@ -56,11 +56,11 @@ _ANSWERED = {
 """The events whose answers may change containers; the others are only notifications."""
 
 _MUST_BE_READ = ("Configure", "Synchronize")
-"""Calls that are required before events."""
+"""Calls that are required before any events."""
 
 
 class Level(IntEnum):
-    """How much a line of the log matters, by the numbers of syslog."""
+    """The severity of a log line, with syslog's numbers."""
 
     ERROR = 3
     WARNING = 4
@@ -68,17 +68,17 @@ class Level(IntEnum):
 
 
 class Journal(Protocol):
-    """The receiver of what happens."""
+    """A receiver of log lines and events."""
 
     def say(self, level: Level, text: str) -> None:
-        """Take a line of the log."""
+        """Log a line."""
 
     def event(self, name: str, answer: Answer, outcome: NRIOutcome) -> None:
-        """Take an answer to an event, or an unsolicited request."""
+        """Log an answer to an event, or an unsolicited request."""
 
 
 class Identity(NamedTuple):
-    """How a plugin introduces itself: plugins are asked in the order of their two-digit indices."""
+    """The name and two-digit index with which a plugin registers; plugins are called in index order."""
 
     name: str = "cpuctl"
     priority: str = "10"
@@ -86,9 +86,9 @@ class Identity(NamedTuple):
 
 
 class Plugin:
-    """One plugin, from one connection to the next; what it knows is in its reconciler.
+    """One plugin across connections; its state is in its reconciler.
 
-    The reconciler works in its own thread: this one must answer the runtime, whatever that takes.
+    The reconciler works in its own thread: this one must always answer the runtime in time.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Plugin:
 
     @contextmanager
     def woken_by_signals(self) -> Iterator[None]:
-        """Wake up when a signal arrives, whichever thread of this process the kernel chooses."""
+        """Wake up when a signal arrives, regardless of the thread that the kernel chooses."""
         before = signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         try:
             yield
@@ -135,18 +135,18 @@ class Plugin:
 
     def _wake(self) -> None:
         """Wake waiting threads."""
-        # It has enough to wake up for; or it has left when a second signal, or a late decision, comes.
+        # The buffer is full, or it was closed before a second signal or a late decision.
         with suppress(OSError):
             self._waker.send(b"\0")
 
     def close(self) -> None:
-        """Let go of everything; only what is being decided now is waited for, when Python ends."""
+        """Release all resources; when Python exits, it waits only for the current decision."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._woken.close()
         self._waker.close()
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not when it is time to leave."""
+        """Wait unless the plugin is being stopped."""
         deadline = time.monotonic() + seconds
         while not self.stopping and (left := deadline - time.monotonic()) > 0:
             select.select([self._woken], [], [], left)
@@ -184,7 +184,7 @@ class Plugin:
                 pass
 
     def _take(self, caller: Caller, each: Call | Reply) -> None:
-        """Take a call or a reply; nothing that goes wrong with one is the end of the next."""
+        """Process a call or a reply; errors in one do not affect the next."""
         try:
             if isinstance(each, Reply):
                 self._replied(each)
@@ -199,7 +199,7 @@ class Plugin:
             self._failed(caller, each, _internal(error), Level.ERROR)
 
     def _failed(self, caller: Caller, each: Call | Reply, why: str, level: Level) -> None:
-        """Let pass what cannot be answered: an error would fail what the runtime is at."""
+        """Pass through calls that cannot be answered: an error would fail the runtime's operation."""
         if isinstance(each, Reply):
             self._journal.say(level, f"reply from the runtime: {why}")
             return
@@ -264,7 +264,7 @@ class Plugin:
     def _state_change(self, caller: Caller, call: Call) -> None:
         request = parsed("StateChangeEvent", call.payload)
         caller.answer(call, messages()["Empty"]())
-        # Those whose answers may change something have calls of their own, as long as there is this one.
+        # In all releases with this call, events whose answers may change containers have separate calls.
         if request.event in tuple(Event) and request.event not in _ANSWERED:
             self._note(Event(request.event), request)
 
@@ -285,7 +285,7 @@ class Plugin:
         self._respond(caller, call, response, event.name, decide)
 
     def _note(self, event: Event, request: Any) -> None:  # noqa: ANN401
-        """Take what needs no answer; what has to change because of it is sent when it is known."""
+        """Process an event that needs no answer; resulting changes are sent once they are known."""
         container, pod = request.container.id, request.pod.id
         if event in (Event.POST_CREATE_CONTAINER, Event.POST_START_CONTAINER):
             self._learn(partial(self._reconciler.created, container))
@@ -298,7 +298,7 @@ class Plugin:
             self._settle(lambda: self._reconciler.pod_gone(pod))
 
     def _learn(self, work: Callable[[], object]) -> None:
-        """Tell the reconciler about something, without waiting."""
+        """Pass work to the reconciler without waiting."""
         self._worker.submit(work).add_done_callback(self._log_failure)
 
     def _log_failure(self, future: Future[Any]) -> None:
@@ -306,7 +306,7 @@ class Plugin:
             self._journal.say(Level.ERROR, _internal(error))
 
     def _log_late_answer(self, future: Future[Answer]) -> None:
-        """Log the notes of an answer that is not waited for any more."""
+        """Log the notes of a late answer."""
         self._log_failure(future)
         if not future.cancelled() and future.exception() is None:
             self._warn(future.result())
@@ -318,7 +318,7 @@ class Plugin:
     def _settle(self, decide: Callable[[], Answer]) -> None:
         """Decide in the background; send the result when it is ready.
 
-        Nothing is sent if another decision was requested meanwhile: that one covers all that is unsent.
+        Nothing is sent if another decision was requested in the meantime: it covers all unsent changes.
         """
         self._latest += 1
         number = self._latest
@@ -337,7 +337,7 @@ class Plugin:
         name: str,
         decide: Callable[[], Answer],
     ) -> None:
-        """Answer within the budget, or with nothing: the container passes untouched then."""
+        """Answer within the budget; if that fails, answer without changes: the container passes unchanged."""
         answer, outcome = self._decided(name, decide)
         if outcome == "Answered" and not self._dry_run:
             _fill(response, answer)
@@ -407,7 +407,7 @@ class Plugin:
 
 
 def _internal(error: BaseException) -> str:
-    """Report an error; what is none that cpuctl foresees is called a defect."""
+    """Return the text of an error; unexpected ones are reported as internal errors."""
     return (
         str(error) if isinstance(error, CpuctlError) else f"internal error: {type(error).__name__}: {error}"
     )
@@ -418,11 +418,11 @@ def _container(request: Any) -> RuntimeContainer:  # noqa: ANN401
 
 
 def _fill(response: Any, answer: Answer) -> None:  # noqa: ANN401
-    """Write an answer into a message; none but that of a container that comes has something to adjust."""
+    """Write an answer into a message; only that for a new container has an adjustment."""
     if answer.adjust is not None:
         _write(response.adjust.linux.resources.cpu, answer.adjust)
     for each in answer.updates:
-        # One that has just ended must not keep another from being created.
+        # A container that has just ended must not prevent the creation of another.
         update = response.update.add(container_id=each.container.id, ignore_failure=True)
         _write(update.linux.resources.cpu, each.setting)
 

@@ -1,7 +1,7 @@
 """The socket between runtime and plugin: frames, the fields of messages, and calls in both directions.
 
-Rule: ``request.proto`` and ``PROTOCOL.md`` of containerd/ttrpc 4b166fb: one stream a call, odd and rising;
-codes are those of gRPC.
+Rule: ``request.proto`` and ``PROTOCOL.md`` of containerd/ttrpc 4b166fb: one stream per call, odd and
+ascending; codes are those of gRPC.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 #
 # Rule: ``pkg/net/multiplex`` of containerd/nri 8ec8b28 (connection number, length, payload) and
 # ``PROTOCOL.md`` of containerd/ttrpc 4b166fb (length, stream, type, flags, payload); all numbers are big-
-# endian. A payload of the first need not end where a message of the second does. What cannot be a frame is a
-# ``FramingError``: there is no way back to the frames behind it.
+# endian. Payloads of the first and messages of the second may end at different places. Data that is not a
+# valid frame is a ``FramingError``: the following frames cannot be found.
 
 LONGEST_MESSAGE = 4 << 20
-"""Bytes that a message may have behind its header."""
+"""The maximum bytes of a message after its header."""
 
 _MUX = struct.Struct("!II")
 _MESSAGE = struct.Struct("!IIBB")
 LONGEST_PAYLOAD = _MESSAGE.size + LONGEST_MESSAGE
-"""Bytes that a runtime sends, and takes, in one piece."""
+"""The maximum bytes that a runtime sends, and accepts, in one piece."""
 
 REMOTE_OPEN = 2
 """The flag of a request whose sender has more to send."""
@@ -45,7 +45,7 @@ class ConnectionNumber(IntEnum):
 
 
 class MessageType(IntEnum):
-    """What a message is: a request begins a stream, a response ends it."""
+    """The type of a message: a request begins a stream, a response ends it."""
 
     REQUEST = 1
     RESPONSE = 2
@@ -53,11 +53,11 @@ class MessageType(IntEnum):
 
 
 class FramingError(Exception):
-    """What is sent, or was to be sent, is not a valid frame; says what, and why not."""
+    """Received or outgoing data is not a valid frame; the message describes the data and the reason."""
 
 
 class Piece(NamedTuple):
-    """What was sent on a logical connection, in one piece."""
+    """The data sent on a logical connection in one piece."""
 
     connection: int
     payload: bytes
@@ -73,14 +73,14 @@ class Message(NamedTuple):
 
 
 def pack_piece(connection: int, payload: bytes) -> bytes:
-    """Write a frame; raise FramingError for one that no peer would accept."""
+    """Return the bytes of a frame; raise FramingError for one that no peer would accept."""
     if len(payload) > LONGEST_PAYLOAD:
         raise FramingError(f"a payload of {len(payload)} bytes is longer than {LONGEST_PAYLOAD}")
     return _MUX.pack(connection, len(payload)) + payload
 
 
 def pack_message(message: Message) -> bytes:
-    """Write a message; raise FramingError for one that no peer would accept."""
+    """Return the bytes of a message; raise FramingError for one that no peer would accept."""
     if len(message.payload) > LONGEST_MESSAGE:
         raise FramingError(f"a message of {len(message.payload)} bytes is longer than {LONGEST_MESSAGE}")
     header = _MESSAGE.pack(len(message.payload), message.stream, message.type, message.flags)
@@ -88,13 +88,13 @@ def pack_message(message: Message) -> bytes:
 
 
 class PieceReader:
-    """Assembles frames from the bytes of a socket, however they are split."""
+    """A reader that assembles frames from the bytes of a socket, however they are split."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """Take what has come; yield the pieces that are whole now, or raise FramingError."""
+        """Add received data; yield the pieces that are now complete, or raise FramingError."""
         self._buffer += data
         while len(self._buffer) >= _MUX.size:
             connection, length = _MUX.unpack_from(self._buffer)
@@ -107,13 +107,13 @@ class PieceReader:
 
 
 class MessageReader:
-    """Puts the messages of one logical connection together."""
+    """A reader that assembles the messages of one logical connection."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Take what has come; yield the messages that are whole now, or raise FramingError."""
+        """Add received data; yield the messages that are now complete, or raise FramingError."""
         self._buffer += data
         while len(self._buffer) >= _MESSAGE.size:
             length, stream, kind, flags = _MESSAGE.unpack_from(self._buffer)
@@ -126,7 +126,7 @@ class MessageReader:
 
 
 def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
-    """Take the first frame away, and return what stands behind its head; None if it is not whole yet."""
+    """Remove the first frame, and return its payload; None if it is not complete yet."""
     end = header_length + length
     if len(buffer) < end:
         return None
@@ -138,7 +138,7 @@ def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
 # The messages of ttRPC and of NRI that a plugin for CPUs needs, as descriptors for protobuf.
 #
 # Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28, ``request.proto`` of containerd/ttrpc 4b166fb: names,
-# numbers and types of fields. What is left out here is skipped when it comes, and never sent.
+# numbers and types of fields. Fields that are omitted here are skipped on receipt, and never sent.
 
 _COMMAND = "cpuctl nri run"
 INSTALL = "pip install 'cpuctl[nri]'"
@@ -174,9 +174,9 @@ LinuxContainerAdjustment: resources 2 LinuxResources
 ContainerUpdate: container_id 1 string, linux 2 LinuxContainerUpdate, ignore_failure 3 bool
 LinuxContainerUpdate: resources 1 LinuxResources
 """
-"""A message a line: its fields with number and type, ``*`` before what may be there more than once.
+"""One message per line: its fields with number and type, ``*`` before repeated fields.
 
-Messages that differ by name alone stand here once. Signed and unsigned numbers are the same on the wire, and
+Messages that differ only by name are listed once. Signed and unsigned numbers are the same on the wire, and
 so are numbers and enumerations.
 """
 
@@ -191,7 +191,7 @@ def messages() -> Mapping[str, Any]:
 
 
 def described(table: str, package: str) -> Mapping[str, Any]:
-    """Make the classes of a table's messages; raise ImportError if protobuf is not installed."""
+    """Return the classes of a table's messages; raise ImportError if protobuf is not installed."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax="proto3")
@@ -224,7 +224,7 @@ _AT_ONCE = 1 << 16
 
 
 class Code(IntEnum):
-    """The codes of gRPC that are used here."""
+    """The gRPC codes that are used here."""
 
     OK = 0
     INVALID_ARGUMENT = 3
@@ -232,7 +232,7 @@ class Code(IntEnum):
 
 
 class Call(NamedTuple):
-    """A call of the runtime that waits for an answer; ``payload`` is still to be read."""
+    """A call of the runtime that awaits an answer; ``payload`` is not parsed yet."""
 
     stream: int
     service: str
@@ -249,7 +249,7 @@ class Reply(NamedTuple):
 
 
 class Caller:
-    """The plugin's end of a socket. OSError and FramingError end the connection for good."""
+    """The plugin's end of a socket. OSError and FramingError end the connection permanently."""
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end
@@ -259,7 +259,7 @@ class Caller:
         self._unanswered: set[int] = set()
 
     def call(self, method: str, request: Any) -> int:  # noqa: ANN401  # a message of protobuf
-        """Call the runtime; return the stream that the reply will have."""
+        """Call the runtime; return the stream of the reply."""
         self._last += 2
         whole = messages()["Request"](
             service=RUNTIME_SERVICE, method=method, payload=request.SerializeToString()

@@ -1,7 +1,7 @@
-"""Which containers exist, where each should run, and which updates the runtime still needs.
+"""The existing containers, their desired CPUs, and the updates that the runtime still needs.
 
-An update of a container counts once the runtime has it (``delivered``): one that is lost on the way is
-found again as a difference, and sent with the next answer or alone (``behind``).
+An update of a container counts once the runtime has it (``delivered``): a lost one is found again as a
+difference, and sent with the next answer or separately (``behind``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOTHING = Setting()
 
 
 class Reconciler:
-    """Keeps containers where a placer wants them; calls are made one after another, never concurrently."""
+    """A reconciler that keeps containers where a placer wants them; calls must not be concurrent."""
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
@@ -28,7 +28,7 @@ class Reconciler:
         self._creating: set[str] = set()
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Answer:
-        """Take all existing pods and containers, and return the necessary changes."""
+        """Process all existing pods and containers, and return the necessary changes."""
         alive = [each for each in containers if not each.ended]
         self._containers = {each.id: each for each in alive}
         self._settings = {each.id: each.setting for each in alive}
@@ -38,13 +38,13 @@ class Reconciler:
         return Answer(updates=updates, notes=(*notes, *_uprooted(alive, updates)))
 
     def create(self, container: RuntimeContainer) -> Answer:
-        """Return where a new container should run, and which others have to give up CPUs."""
+        """Return where a new container should run, and which others must release CPUs."""
         self._containers[container.id] = container
         self._settings[container.id] = container.setting
         self._creating.add(container.id)
         notes = [*self._placer.arrive(container)]
         place = self._placer.place(container)
-        # Values that it has are not set again: if two plugins set the same one, its creation fails.
+        # Existing values are not set again: if two plugins set the same one, its creation fails.
         adjust = _setting(place, container.setting)
         if place.why:
             notes.append(f"{container.full_name} {place.why}")
@@ -58,7 +58,7 @@ class Reconciler:
         return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
 
     def update(self, container: RuntimeContainer, wanted: Setting) -> Answer:
-        """Decide on a container for which another client wants other CPUs or memory nodes."""
+        """Decide on a container for which another client requests other CPUs or memory nodes."""
         known = self._containers.get(container.id)
         if known is None:
             return Answer()
@@ -72,7 +72,7 @@ class Reconciler:
         return Answer(updates=updates, notes=notes)
 
     def created(self, container: str) -> None:
-        """Note that the runtime knows a container from now on, so that it can be updated."""
+        """Record that the runtime now knows a container, so it can be updated."""
         self._creating.discard(container)
 
     def stop(self, container: str) -> Answer:
@@ -90,21 +90,21 @@ class Reconciler:
         return Answer(updates=tuple(self._differences()))
 
     def behind(self) -> Answer:
-        """Return the updates that the runtime still needs for containers that it knows."""
+        """Return the updates that the runtime still needs for known containers."""
         return Answer(updates=tuple(self._differences()))
 
     def confirmed(self, answer: Answer, failed: frozenset[str]) -> Answer:
-        """Learn what the runtime has made of an answer that it did not ask for, and say what is behind again.
+        """Process the runtime's reply to an unsolicited answer, and return the updates that are still needed.
 
-        It may have carried that out after a later update, one that it had asked for. Those that it could not
-        update are not tried again at once.
+        The runtime may have applied it after a later update that it had requested. Containers that it could
+        not update are not retried at once.
         """
         self.delivered(answer, failed)
         updates = self._differences()
         return Answer(updates=tuple(each for each in updates if each.container.id not in failed))
 
     def delivered(self, answer: Answer, failed: frozenset[str] = frozenset()) -> None:
-        """Note that an answer has reached the runtime, and which containers it could not update."""
+        """Record that an answer has reached the runtime, and which containers could not be updated."""
         if answer.container is not None and answer.adjust is not None:
             self._remember(answer.container.id, answer.adjust)
         for each in answer.updates:
@@ -121,7 +121,7 @@ class Reconciler:
         return self._containers.pop(container, None)
 
     def _differences(self) -> Iterator[Update]:
-        """Yield the differences: what shrinks comes first, so that no containers overlap meanwhile."""
+        """Yield the differences: shrinking containers first, so none overlap in the meantime."""
         changes = []
         for each in self._containers.values():
             if each.id in self._creating:
@@ -135,9 +135,9 @@ class Reconciler:
 
 
 def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
-    """Name containers that lose CPUs which appear to be exclusive to them: a noticeable change.
+    """Yield notes about containers that lose CPUs which appear to be exclusive: a noticeable change.
 
-    No other container was given any of them, or there are as many as the container has shares for.
+    CPUs appear exclusive if no other container has any of them, or their number matches the shares.
     """
     once, twice = CPUSet(), CPUSet()
     for each in containers:
@@ -151,7 +151,7 @@ def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update])
 
 
 def _setting(place: Assignment, present: Setting = _NOTHING) -> Setting | None:
-    """Return what is to be said of a place, if anything is, to who has some of that at *present*."""
+    """Return the setting for a place without values that are *present* already; None if none are left."""
     cpus, mems = str(place.cpus or ""), place.mems
     setting = Setting("" if cpus == present.cpus else cpus, "" if mems == present.mems else mems)
     return setting if any(setting) else None

@@ -1,4 +1,4 @@
-"""What others read from a pod: the scheduler, autoscalers, and the pod itself by the downward API.
+"""The amounts that others read from a pod: scheduler, autoscalers, and the pod itself by the downward API.
 
 Rules: ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go``,
 ``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/resource/helpers.go``,
@@ -23,13 +23,13 @@ _POD_LEVEL_IN_AUTOSCALER = 33
 _SIDECARS_IN_HPA = 29
 _ZERO = Quantity()
 _MINIMUM = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
-"""What a container without a request counts for when the scheduler compares nodes, not whether one fits."""
+"""The scheduler's default for a container without a request when it scores nodes, not when it filters."""
 
 
 class ConsumedAmount(NamedTuple):
-    """One amount that a reader takes from a pod; ``error`` is what it says if it finds none.
+    """One amount that a reader takes from a pod; ``error`` is the reader's message if it finds none.
 
-    ``amount`` is None with an error, and if it is the node's allocatable that is not known. ``container``
+    ``amount`` is None with an error, and for the node's allocatable if that is not known. ``container``
     is empty if the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
     """
 
@@ -45,7 +45,7 @@ class ConsumedAmount(NamedTuple):
 def consumed_amounts(
     pod: Pod, rules: ServerRules, node_view: Pod, context: DownwardContext
 ) -> list[ConsumedAmount]:
-    """List what everybody reads; *node_view* is the pod as its kubelet sees it, *context* who tells it."""
+    """Return the amounts of all readers; *node_view* is the pod as the kubelet of *context* sees it."""
     return [
         *_scheduler(pod, rules),
         *_hpa(pod, rules),
@@ -56,7 +56,7 @@ def consumed_amounts(
 
 
 def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
-    """Report what must fit into a node, and what nodes are compared by when a minimum adds to that."""
+    """Yield the amounts that must fit on a node, and those used to score nodes if defaults increase them."""
     effective = pod if rules.pod_level else pod._replace(resources=None)
     requested, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
     for resource, minimum in _MINIMUM.items():
@@ -68,7 +68,7 @@ def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
 
 
 def _with_minimum(pod: Pod) -> Pod:
-    """Put the least that the scheduler takes each container for into those that name no request."""
+    """Fill in the scheduler's default requests for containers without any."""
 
     def filled(container: Container) -> Container:
         own = container.resources
@@ -157,7 +157,7 @@ def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount
 
 
 def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount]:
-    """Report what variables of each container say of itself, with divisor 1."""
+    """Yield what each container's variables report about the container itself, with divisor 1."""
     for container in pod.all_containers:
         for resource in _exposed(pod):
             for item in (f"limits.{resource}", f"requests.{resource}"):
@@ -175,7 +175,7 @@ def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount
 
 
 def _exposed(pod: Pod) -> tuple[str, ...]:
-    """Name what the downward API can tell of a container: the rest only if a container speaks of it."""
+    """Return the resources that the downward API exposes; some only if a container names them."""
     named = {
         name
         for each in pod.all_containers

@@ -1,8 +1,8 @@
-"""The defaults that the API server writes into a pod's resources, one step after the other.
+"""The defaults that the API server writes into a pod's resources, step by step.
 
-Up to 1.36 all of them are applied whenever a pod is read from a request or from storage; from 1.37 on,
-those of pod-level resources when it is stored, after admission plugins such as LimitRanger (pull request
-140514). The steps are named, so that every amount can tell where it comes from.
+Up to 1.36 all of them are applied whenever a pod is read from a request or from storage. From 1.37 on,
+those of pod-level resources are applied when it is stored, after admission plugins such as LimitRanger
+(pull request 140514). The steps are named, so that the source of every amount can be shown.
 
 Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 """
@@ -23,23 +23,23 @@ _FROM_CONTAINERS = ("cpu", "memory")
 
 
 class Step(Record):
-    """One change to a pod, and the rule behind it as words that follow an amount."""
+    """One change to a pod, and its rule in words that follow an amount."""
 
     rule: str
     apply: Callable[[Pod], Pod]
 
 
 def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
-    """Return what happens to a new pod only: what the server knows and does not take goes unsaid."""
+    """Return the steps for new pods only, which drop fields that the server does not take."""
     dropped: tuple[Step, ...] = () if rules.pod_level else (_DROP,)
     dropped += () if rules.claims else (_DROP_CLAIMS,)
     return (*dropped, _DROP_ASSIGNED) if rules.knows_assigned and not rules.takes_assigned else dropped
 
 
 def update_steps(rules: ServerRules, before: Pod) -> tuple[Step, ...]:
-    """Return what happens to an update of *before* only: what that uses is kept, whatever the server takes.
+    """Return the steps for updates of *before* only: disabled fields that it uses already are kept.
 
-    Rule: ``DropDisabledPodFields`` in ``pkg/api/pod/util.go``. A resize leaves volumes alone.
+    Rule: ``DropDisabledPodFields`` in ``pkg/api/pod/util.go``. A resize does not affect volumes.
     """
     own = before.resources
     return () if rules.pod_level or (own and (own.requests or own.limits)) else (_DROP,)
@@ -89,7 +89,7 @@ def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequi
 
 
 def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
-    """Set a limit if every container has one: a sum of only some is no bound."""
+    """Set a limit if every container has one: a sum over only some of them is not a bound."""
     summed = {
         name: amount
         for name, amount in container_limits(pod).items()
@@ -104,7 +104,7 @@ def _limited(container: Container, name: str) -> bool:
 
 
 def _requests_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
-    """Fill in what the containers request, even where the pod has no limit, once it has any."""
+    """Fill in the containers' requests, once the pod has any pod-level amount, even without a limit."""
     if not resources.limits:
         return resources
     summed = container_requests(pod)
@@ -120,7 +120,7 @@ def _requests_of_limits(_: Pod, resources: ResourceRequirements) -> ResourceRequ
 def _pod_level(
     change: Callable[[Pod, ResourceRequirements], ResourceRequirements],
 ) -> Callable[[Pod], Pod]:
-    """Make a step of a change to pod-level resources; those that name nothing are left alone."""
+    """Turn a change of pod-level resources into a step; it leaves empty ones alone."""
 
     def apply(pod: Pod) -> Pod:
         resources = pod.resources
@@ -155,7 +155,7 @@ def _in_milli(pod: Pod) -> Pod:
 
 
 def _without_assigned(pod: Pod) -> Pod:
-    """Leave ``assigned.cpuset`` out (KEP-6122); what is left of such a file is not specified."""
+    """Drop ``assigned.cpuset`` (KEP-6122); it is not specified what remains of such a file."""
     kept = tuple(each for each in pod.field_refs if each.resource != ASSIGNED_CPUSET)
     return pod._replace(field_refs=kept)
 

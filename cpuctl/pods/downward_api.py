@@ -1,8 +1,8 @@
-"""What a container reads of resources: in its variables, and in files of downward API volumes.
+"""The resources that a container reads in its variables and in files of downward API volumes.
 
 Rule: kubelet 1.27 to 1.36 (``pkg/kubelet/kubelet_resources.go``, ``pkg/api/v1/resource/helpers.go``,
-``pkg/volume/downwardapi``), odd as it is: volumes know no pod-level limits, and a variable that names an init
-container knows no limit but its own. ``assigned.cpuset``: KEP-6122.
+``pkg/volume/downwardapi``), including its oddities: volumes ignore pod-level limits, and a variable that
+names an init container uses only that container's own limit. ``assigned.cpuset``: KEP-6122.
 """
 
 import math
@@ -21,10 +21,10 @@ _NO_LIMIT = "0, as no limit is set"
 
 
 class DownwardContext(Record):
-    """The kubelet 1.*minor* that tells, and its node.
+    """The kubelet 1.*minor* that resolves references, and its node.
 
-    ``allocatable`` is None if the node is not known. ``assigned`` are the CPUs of containers, as a list,
-    empty for those that share; one that is not in it is not decided on.
+    ``allocatable`` is None if the node is not known. ``assigned`` maps containers to their CPUs in list
+    format, empty for those in the shared pool; containers that are missing there have no decision yet.
     """
 
     minor: int
@@ -33,9 +33,9 @@ class DownwardContext(Record):
 
 
 class DownwardValue(Record):
-    """What is read, and by which rule: an ``amount`` and its ``text``, both None if that is not known.
+    """The value that is read, and its rule: an ``amount`` and its ``text``, both None if not known.
 
-    With an ``error``, in the kubelet's words, the container does not start: of a file, no container does.
+    With an ``error``, in the kubelet's words, the container does not start; for a file, no container does.
     """
 
     rule: str = ""
@@ -45,7 +45,7 @@ class DownwardValue(Record):
 
 
 def downward_value(pod: Pod, ref: ResourceFieldRef, context: DownwardContext) -> DownwardValue:
-    """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
+    """Resolve a reference of *pod*, given as its kubelet sees it."""
     container = _named(pod, ref.owner)
     if container is None:
         return DownwardValue(error=not_found(ref.owner))
@@ -64,12 +64,12 @@ def downward_value(pod: Pod, ref: ResourceFieldRef, context: DownwardContext) ->
 
 
 def not_found(container: str) -> str:
-    """Return a kubelet's words for a container that the pod does not have."""
+    """Return the kubelet's message for a container that the pod does not have."""
     return f"container {container} not found"
 
 
 def unsupported_inside(resource: str) -> str:
-    """Return a kubelet's words, blank and all, for what it cannot tell a container."""
+    """Return the kubelet's message, stray blank included, for a resource that it cannot expose."""
     return f"unsupported container resource : {resource}"
 
 
@@ -91,7 +91,7 @@ def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, context: Downw
     if limit.sign:
         return DownwardValue("the container's limit", limit)
     if resource not in _DEFAULTED:
-        # Huge pages are never overcommitted, so that nothing stands in for a limit.
+        # Huge pages are never overcommitted, so nothing replaces a missing limit.
         return DownwardValue(_NO_LIMIT, _NOTHING)
     if not ref.in_file and ref.container and container.kind is not ContainerKind.APP:
         return DownwardValue(
@@ -107,7 +107,7 @@ def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, context: Downw
 
 
 def _in_units(value: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
-    """Count in units of the divisor, rounded up, in the kubelet's floating point."""
+    """Convert to units of the divisor, rounded up, in floating point like the kubelet."""
     if value.amount is None:
         return value
     divisor = ref.divisor if ref.divisor.sign else _ONE
@@ -115,5 +115,5 @@ def _in_units(value: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
         amount, unit = value.amount.milli_value, divisor.milli_value
     else:
         amount, unit = value.amount.value, divisor.value
-    # A divisor beyond 64 bits wraps around to 0, which no API server takes.
+    # A divisor beyond 64 bits wraps around to 0, which no API server accepts.
     return replace(value, text=str(math.ceil(float(amount) / float(unit))) if unit else None)

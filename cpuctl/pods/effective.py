@@ -1,4 +1,4 @@
-"""What a pod requests and is limited to as a whole, and which part of it decides that.
+"""The requests and limits of a pod as a whole, and the part of the pod that determines them.
 
 The amounts are those of ``cpuctl.pods.requests``: the scheduler's and the node's.
 """
@@ -20,14 +20,14 @@ _NO_BOUND = "; unlimited, as not every container has a limit"
 
 
 class Effective(Record):
-    """An amount and where it comes from."""
+    """An amount and its source."""
 
     amount: Quantity
     rule: str
 
 
 def effective_requests(pod: Pod) -> dict[str, Effective]:
-    """Return what the scheduler counts, by resource."""
+    """Return the requests that the scheduler counts, by resource."""
     own = pod.resources.requests if pod.resources else {}
     inside = {each.name: each.resources.requests for each in pod.all_containers}
     return {
@@ -37,7 +37,7 @@ def effective_requests(pod: Pod) -> dict[str, Effective]:
 
 
 def effective_limits(pod: Pod) -> dict[str, Effective]:
-    """Return what the containers may use together, by resource; not always a bound."""
+    """Return the limits of all containers together, by resource; not always a bound."""
     own = pod.resources.limits if pod.resources else {}
     inside = {each.name: each.resources.limits for each in pod.all_containers}
     return {

@@ -12,16 +12,16 @@ from cpuctl.pods.model import Pod
 
 _Pod = TypeVar("_Pod", bound=Pod)
 _MOST_OF_A_NAME = 32
-"""As many pods of one name are looked at."""
+"""How many UIDs derived from one name are considered."""
 _FIXED_BITS = 0xF << 76 | 0b11 << 62
 _VERSION_AND_VARIANT = 8 << 76 | 0b10 << 62
 
 
 def with_uids(pods: Iterable[_Pod], taken: Collection[str] = ()) -> tuple[_Pod, ...]:
-    """Give every pod without UID one that is the same in every run, unique among *pods* and not *taken*.
+    """Give every pod without a UID one that is the same in every run, unique among *pods* and not *taken*.
 
     It is a UUID of version 8 (RFC 9562) made from ``namespace/name``; if that is taken, from
-    ``namespace/name#2`` and so on. Raise ValueError if two pods come with the same UID.
+    ``namespace/name#2`` and so on. Raise ValueError if two pods have the same UID.
     """
     pods = tuple(pods)
     used = _given_uids(pods).union(taken)
@@ -43,7 +43,7 @@ def copied(pods: Iterable[_Pod], number: int, taken: Collection[str]) -> tuple[_
 
 
 def is_made_up(uid: str, full_name: str) -> bool:
-    """Return whether a UID is one that ``with_uids`` gives a pod of this name: no API server makes such."""
+    """Return whether ``with_uids`` gives pods of this name such a UID; no API server generates them."""
     return uid in islice(_derived_uids(full_name), _MOST_OF_A_NAME)
 
 
@@ -54,8 +54,8 @@ def _derived_uids(name: str) -> Iterator[str]:
 
 
 def _uuid(text: str) -> str:
-    # FNV, as the hashlib that version 5 needs takes as long to load as half of Python; twice, so that the
-    # first digits tell web-1 from web-2: people compare no more of a UID.
+    # FNV, as the hashlib that version 5 needs takes as long to load as half of Python; twice, so that
+    # web-1 and web-2 differ in the first digits: people compare no more of a UID.
     value = fnv1a_128(2 * text.encode("utf-8", "surrogatepass"))
     return str(UUID(int=value & ~_FIXED_BITS | _VERSION_AND_VARIANT))
 

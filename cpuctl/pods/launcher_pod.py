@@ -1,4 +1,4 @@
-"""The pod that a virtual machine of KubeVirt runs in: its containers, and what each of them asks for.
+"""The pod that a KubeVirt virtual machine runs in: its containers and their requests and limits.
 
 Rules: KubeVirt v1.9.0, ``pkg/virt-controller/services`` (``template.go``, ``renderresources.go``),
 ``pkg/hypervisor/kvm``, ``pkg/container-disk``, ``pkg/virtiofs`` and ``pkg/network/resources``.
@@ -24,11 +24,11 @@ from cpuctl.records import replace
 KUBEVIRT = "kubevirt.io"
 DEVICES = "devices.kubevirt.io/"
 PERMANENT_DEVICES = frozenset(DEVICES + name for name in ("kvm", "mshv", "tun", "vhost-net"))
-"""What virt-handler offers on every node, next to no NUMA node."""
+"""The devices that virt-handler offers on every node, without a NUMA node."""
 MOST_DEVICES = 1000
-"""How many of each virt-handler offers unless it is started with another ``--max-devices``."""
+"""How many of each virt-handler offers by default (``--max-devices``)."""
 GO_NAMES = {"x86_64": "amd64", "aarch64": "arm64", "s390x": "s390x"}
-"""What Go, and KubeVirt, call the architectures that a kernel names."""
+"""The names that Go and KubeVirt use for the kernel's architectures."""
 COMPUTE = "compute"
 RULE = f"computed by KubeVirt {RELEASE}"
 
@@ -54,7 +54,7 @@ Amounts = dict[str, Quantity]
 
 
 def launcher_pod(machine: VirtualMachine) -> Pod:
-    """Return the pod of a running virtual machine, called like one that ``generateName`` names."""
+    """Return the pod of a running virtual machine, named as ``generateName`` does."""
     guest = machine.guest
     disks = tuple(_disks(machine))
     inits = [*_console_log(machine)]
@@ -82,7 +82,7 @@ def launcher_pod(machine: VirtualMachine) -> Pod:
 
 
 def hotplug_pod(machine: VirtualMachine) -> Pod:
-    """Return the additional pod through which volumes come that are plugged in later."""
+    """Return the additional pod that attaches hotplugged volumes."""
     amounts = _supported(machine, "hotplug-disk", ("10m", "2M"), ("100m", "80M"))
     return Pod(
         name=f"hp-volume-{machine.instance}-0",
@@ -115,7 +115,7 @@ def on_architecture(pod: Pod, architecture: str) -> Pod:
 
 
 def _compute(machine: VirtualMachine) -> ResourceRequirements:
-    """Work out requests and limits: those of the guest's manifest win over what is calculated."""
+    """Return requests and limits: those in the guest's manifest take precedence over calculated ones."""
     guest, overhead = machine.guest, memory_overhead(machine)
     requests, limits = dict(guest.requests), dict(guest.limits)
     more_requests: Amounts = {}
@@ -154,7 +154,7 @@ def _one() -> Quantity:
 
 
 def _virtualization(machine: VirtualMachine) -> Iterator[str]:
-    """Name what is needed of the node to run a guest at all."""
+    """Yield the node's devices that running a guest requires."""
     guest, emulation = machine.guest, machine.cluster.emulation
     if guest.interfaces or guest.autoattach.get("PodInterface", True):
         yield f"{DEVICES}tun"
@@ -167,7 +167,7 @@ def _virtualization(machine: VirtualMachine) -> Iterator[str]:
 
 
 def _request_memory(machine: VirtualMachine, requests: Amounts, limits: Mapping[str, Quantity]) -> None:
-    """Request what the limit says, or what the guest sees, as far as the cluster does not overcommit."""
+    """Request the limit, or the guest's visible memory reduced by the cluster's overcommit."""
     guest, overcommit = machine.guest, machine.cluster.memory_overcommit
     if limits.get("memory", _NOTHING).sign:
         requests["memory"] = limits["memory"]
@@ -181,10 +181,10 @@ def _request_memory(machine: VirtualMachine, requests: Amounts, limits: Mapping[
 
 
 def _pin(guest: Guest, requests: Amounts, limits: Amounts) -> None:
-    """Ask for whole CPUs: one for each vCPU and I/O thread, and one or two for the emulator.
+    """Request whole CPUs: one for each vCPU and I/O thread, and one or two for the emulator.
 
-    Two make the number even if the annotation wants that. I/O threads of a supplemental pool are counted
-    twice for it, as KubeVirt does: an odd number of them leaves the sum odd.
+    Two make the total even if the annotation requires that. As in KubeVirt, I/O threads of a supplemental
+    pool are counted twice for this: an odd number of them leaves the sum odd.
     """
     threads = guest.io_threads or 0
     count = guest.topology.vcpus + threads
@@ -198,20 +198,20 @@ def _pin(guest: Guest, requests: Amounts, limits: Amounts) -> None:
 
 
 def _share_cpus(machine: VirtualMachine, requests: Amounts, limits: Amounts) -> None:
-    """Request a part of a CPU for every vCPU and I/O thread, by the cluster's ratio."""
+    """Request a fraction of a CPU for every vCPU and I/O thread, by the cluster's ratio."""
     guest, ratio = machine.guest, machine.cluster.cpu_allocation_ratio
     count = guest.topology.vcpus + (guest.io_threads or 0)
     if not count or ratio <= 0:
         return
     share = count / ratio
-    # Written as Go does, with all digits that the division leaves.
+    # Formatted as in Go, with all digits of the division's result.
     requests["cpu"] = Quantity.parse(f"{share * 1000!r}m" if share < 1 else f"{share!r}")
     if machine.limits.cpu:
         limits["cpu"] = Quantity.from_value(count)
 
 
 def _pages(guest: Guest, requests: Mapping[str, Quantity]) -> Amounts:
-    """Ask for huge pages: what is requested, at most what the guest sees."""
+    """Request huge pages: the requested memory, at most the memory that the guest sees."""
     memory = requests.get("memory", _NOTHING)
     if guest.memory is not None and memory.value > guest.memory.value:
         memory = guest.memory
@@ -219,7 +219,7 @@ def _pages(guest: Guest, requests: Mapping[str, Quantity]) -> Amounts:
 
 
 def _leave_overhead(guest: Guest, overhead: Quantity, requests: Amounts, limits: Amounts) -> None:
-    """Leave of the plain memory the overhead, and what is requested beyond the guest's."""
+    """Reduce ordinary memory to the overhead and what is requested beyond the guest's memory."""
     for amounts in (requests, limits):
         if amounts is limits and "memory" not in limits:
             continue
@@ -238,7 +238,7 @@ def _add_overhead(guest: Guest, overhead: Quantity, requests: Amounts, limits: A
 
 
 def _devices(machine: VirtualMachine) -> Iterator[str]:
-    """Name the devices of the host, each as often as it is requested."""
+    """Yield the host's devices, each as often as it is requested."""
     guest = machine.guest
     yield from machine.network_resources
     for device in (*guest.gpus, *guest.host_devices):
@@ -255,7 +255,7 @@ def _devices(machine: VirtualMachine) -> Iterator[str]:
 
 
 def _claims(machine: VirtualMachine) -> Iterator[str]:
-    """Name the resource claims of the container, those of which the gate is on."""
+    """Yield the container's resource claims whose feature gate is on."""
     guest, cluster = machine.guest, machine.cluster
     if cluster.enabled("GPUsWithDRA"):
         yield from (each.claim for each in guest.gpus if each.claim and not each.resource)
@@ -266,7 +266,7 @@ def _claims(machine: VirtualMachine) -> Iterator[str]:
 
 
 def memory_overhead(machine: VirtualMachine) -> Quantity:
-    """Estimate what KubeVirt's processes and qemu need on top of the guest's memory (``GetMemoryOverhead``).
+    """Return KubeVirt's estimate of what it and qemu need beyond the guest's memory (``GetMemoryOverhead``).
 
     The page tables are counted from the memory in ``resources.requests`` alone.
     """
@@ -276,7 +276,7 @@ def memory_overhead(machine: VirtualMachine) -> Quantity:
     if guest.added_overhead is not None:
         overhead += guest.added_overhead
     overhead = _multiplied(overhead, machine.cluster.overhead_ratio)
-    # Networks come last: the ratio does not count for them.
+    # Networks come last: the ratio does not apply to them.
     if any(each.binding == "passtBinding" for each in guest.interfaces):
         overhead += _mebi(_PASST)
     for plugin in dict.fromkeys(each.plugin for each in guest.interfaces if each.plugin):
@@ -332,7 +332,7 @@ def _multiplied(overhead: Quantity, ratio: str) -> Quantity:
 def _supported(
     machine: VirtualMachine, kind: str, requests: tuple[str, str], limits: tuple[str, str]
 ) -> ResourceRequirements:
-    """Take the defaults of cpu and memory, or what the cluster has for this kind of container."""
+    """Return the default cpu and memory, or the cluster's settings for this kind of container."""
     given = machine.cluster.support.get(kind, Support())
     return ResourceRequirements(
         requests=_chosen(requests, given.requests), limits=_chosen(limits, given.limits)
@@ -347,12 +347,12 @@ def _chosen(defaults: tuple[str, str], given: Mapping[str, Quantity]) -> Amounts
 
 
 def _equalized(machine: VirtualMachine, amounts: ResourceRequirements) -> ResourceRequirements:
-    """Request as much as the limits say next to a guest that is to be Guaranteed."""
+    """Set requests to the limits if the guest is to be Guaranteed."""
     return replace(amounts, requests=amounts.limits) if machine.guest.guaranteed else amounts
 
 
 def _disks(machine: VirtualMachine) -> Iterator[str]:
-    """Name the containers of disks that come as images."""
+    """Yield the names of the containers for disks that are container images."""
     for volume in machine.guest.volumes:
         if volume.source == "containerDisk":
             yield f"volume{volume.name}"
@@ -366,13 +366,13 @@ def _disk(machine: VirtualMachine) -> ResourceRequirements:
 
 
 def _binary(machine: VirtualMachine) -> ResourceRequirements:
-    """Return what the container that copies a program asks for: of a Guaranteed pod's, less CPU."""
+    """Return the resources of the container that copies a binary: less CPU in a Guaranteed pod."""
     limits = ("10m" if machine.guest.guaranteed else "100m", "40M")
     return _equalized(machine, _supported(machine, "container-disk", ("10m", "1M"), limits))
 
 
 def _console_log(machine: VirtualMachine) -> Iterable[Container]:
-    """Return the sidecar that logs the serial console, if that is wanted: it is by default."""
+    """Return the sidecar that logs the serial console, if enabled: it is by default."""
     guest, cluster = machine.guest, machine.cluster
     logged = not cluster.console_log_disabled if guest.logs_console is None else guest.logs_console
     if not logged or not guest.autoattach.get("SerialConsole", True):
@@ -392,7 +392,7 @@ def _virtiofs(machine: VirtualMachine) -> ResourceRequirements:
 
 
 def _sidecar(machine: VirtualMachine) -> ResourceRequirements:
-    """Return what a hook's container requests: what the cluster says, and more next to a Guaranteed guest."""
+    """Return the resources of a hook's container: the cluster's settings, more with a Guaranteed guest."""
     given = machine.cluster.support.get("sidecar", Support())
     if machine.guest.guaranteed:
         limits = _chosen(("200m", "64M"), given.limits)

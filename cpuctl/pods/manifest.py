@@ -1,4 +1,4 @@
-"""The manifest behind a pod: what the model of a pod leaves out still stands there."""
+"""The manifest behind a pod, with the fields that the model of a pod leaves out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Document(Protocol):
 
 
 class _Origin(Protocol):
-    """Where a pod was read, as far as it is looked at here: a document, and the way to the pod in it."""
+    """Where a pod was read, as far as needed here: a document and the path of the pod in it."""
 
     @property
     def document(self) -> _Document: ...
@@ -27,14 +27,14 @@ class _Origin(Protocol):
 
 
 class Manifest(Record):
-    """What the manifest says about a pod; for a workload's pod, ``metadata`` is empty: it is not written."""
+    """A pod's part of the manifest; ``metadata`` is empty for a workload's pod, which has none there."""
 
     metadata: Mapping[str, object]
     spec: Mapping[str, object]
 
 
 def ephemeral_names(pod: Pod) -> tuple[str, ...]:
-    """Name the ephemeral containers of a pod, which its model leaves out: they have no resources."""
+    """Return the names of a pod's ephemeral containers, which its model omits: they have no resources."""
     written = manifest_of(pod)
     listed = written.spec.get("ephemeralContainers") if written is not None else None
     items = listed if isinstance(listed, list) else []
@@ -44,7 +44,7 @@ def ephemeral_names(pod: Pod) -> tuple[str, ...]:
 
 
 def manifest_of(pod: Pod) -> Manifest | None:
-    """Return what a pod was read from; None for one that comes from elsewhere."""
+    """Return the manifest that a pod was read from; None for one from another source."""
     kind = pod.owner.partition("/")[0]
     if isinstance(pod.origin, str):
         return None
@@ -53,7 +53,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
     for step in origin.path:
         value = value[step]  # type: ignore[index]  # the pod was read at this very path
     spec = value
-    # The pods of custom resources, whose kinds are reported with their groups, are in their templates.
+    # The origin of a custom resource's pod, whose kind includes its group, is the pod template.
     for name in ("spec",) if "." in kind else _SPECS.get(kind, _TEMPLATE):
         spec = cast("Mapping[str, object]", spec)[name]
     metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]
@@ -61,9 +61,9 @@ def manifest_of(pod: Pod) -> Manifest | None:
 
 
 def owner_of(pod: Pod) -> str | None:
-    """Return what recreates a pod, as ``Kind/name``: empty for nothing, None for a pod without a manifest.
+    """Return the controller that recreates a pod, as ``Kind/name``; empty if none, None without a manifest.
 
-    A pod as ``kubectl get`` prints it names its controller; kinds of others have their group.
+    A pod as ``kubectl get`` prints it names its controller; kinds of custom controllers include their group.
     """
     written = manifest_of(pod)
     if pod.owner or written is None:

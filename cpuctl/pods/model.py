@@ -1,6 +1,6 @@
-"""What a pod asks for: frozen values with the parts of a Pod object that decide its resources.
+"""A pod's requests: frozen values with the parts of a Pod object that determine its resources.
 
-Ephemeral containers are left out: Kubernetes gives them no resources.
+Ephemeral containers are omitted: Kubernetes gives them no resources.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class ContainerKind(StrEnum):
-    """The part a container plays; a sidecar is an init container with restart policy ``Always``."""
+    """The role of a container; a sidecar is an init container with restart policy ``Always``."""
 
     APP = "app"
     INIT = "init"
@@ -37,7 +37,7 @@ class QosClass(StrEnum):
 
 
 Side: TypeAlias = Literal["requests", "limits", "overhead"]
-"""What an amount is; overhead is the pod's as a whole."""
+"""The kind of an amount; overhead belongs to the pod as a whole."""
 
 
 class ResourceRequirements(Record):
@@ -68,9 +68,9 @@ class Container(Record):
 
 
 class ResourceFieldRef(Record):
-    """One ``resourceFieldRef``: a ``resource`` of a ``container``, in units of ``divisor`` (0 stands for 1).
+    """One ``resourceFieldRef``: a ``resource`` of a ``container``, in units of ``divisor`` (0 means 1).
 
-    A variable is called ``name`` and is its ``reader``'s, which is also meant if ``container`` is empty. A
+    A variable is called ``name`` and belongs to its ``reader``, which an empty ``container`` also means. A
     file has no reader: ``name`` is its path in ``volume``, which may be a ``projected`` one.
     """
 
@@ -94,7 +94,7 @@ class ResourceFieldRef(Record):
 
 
 class PodClaim(Record):
-    """One of a pod's ``resourceClaims``: its name there, and the claim or the template that it means."""
+    """One of a pod's ``resourceClaims``: its name there, and the claim or template that it refers to."""
 
     name: str
     claim: str = ""
@@ -102,9 +102,9 @@ class PodClaim(Record):
 
 
 class CountedClaim(Record):
-    """What a claim of a pod counts as of the node's resources (KEP-5517), and the containers that name it.
+    """The node resources that a pod's claim counts as (KEP-5517), and the containers that name it.
 
-    ``amounts`` are the devices' own. What comes on top of devices is counted ``per_pod``, and
+    ``amounts`` are those of the devices themselves. Overhead of the devices is counted ``per_pod``, and
     ``per_container`` for each of the containers while it runs.
     """
 
@@ -115,18 +115,18 @@ class CountedClaim(Record):
 
 
 class Pod(NamedTuple):
-    """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
+    """One pod. ``init_containers`` includes sidecars, in the order of the manifest.
 
     ``resources`` are the pod-level ones: None if the manifest has none, which is not the same as an
     empty value (KEP-2837). ``qos_class``, ``phase``, ``statuses`` and ``resize`` come from the status, if
     there is one; ``generation`` counts the changes of the spec.
-    ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for
-    people where the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
+    ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` is the
+    human-readable source of the pod, ``owner`` the workload that it is a replica of (``Deployment/web``).
     ``has_deadline`` is set if the manifest limits its running time, ``crosses_namespaces`` if its
-    affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
+    affinity considers pods of other namespaces: quotas check both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
-    ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
-    ``node_selection`` says which nodes it may run on, None if that is any without taints.
+    ``field_refs`` are its containers' references to resources. ``virtual_machine`` is what KubeVirt runs in
+    it. ``node_selection`` selects the nodes it may run on; None allows any node without taints.
     ``resource_claims`` are the claims that its containers may name, ``counted_claims`` what the scheduler
     wrote into the status of those that count as the node's resources.
     """
@@ -162,12 +162,12 @@ class Pod(NamedTuple):
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
-        """Init containers and sidecars, then app containers: the order in which a kubelet admits them."""
+        """Init containers and sidecars, then app containers, in the kubelet's order of admission."""
         return self.init_containers + self.containers
 
     @property
     def critical(self) -> bool:
-        """Whether a kubelet never evicts the pod: it is static, or its priority is that of the system.
+        """Whether a kubelet never evicts the pod: it is static, or has a system priority.
 
         Rule: ``IsCriticalPod`` in ``pkg/kubelet/types/pod_update.go``.
         """
@@ -177,20 +177,20 @@ class Pod(NamedTuple):
     def terminal(self) -> bool:
         """Whether the pod has ended, so that it holds nothing on its node.
 
-        Its phase says so or, if that comes late, the state of its containers: all have ended, and none
-        may restart.
+        This follows from its phase or, if that is still outdated, from its containers: all have ended, and
+        none may restart.
         """
         if self.phase in _TERMINAL_PHASES or not self.statuses:
             return self.phase in _TERMINAL_PHASES
         return bool(self.final_phase({each.name: each.exit_code for each in self.statuses}))
 
     def final_phase(self, exits: Mapping[str, int | None]) -> str:
-        """Return the phase that the pod ends in, nothing if it goes on.
+        """Return the phase that the pod ends in; empty if it continues to run.
 
         *exits* are the codes of containers that have ended; those that run or wait have none. Sidecars do not
         count: they are ended with the pod. Rule: kubelet v1.36 ``kubelet_pods.go``, ``getPhase``.
         """
-        # An init container without a status ended long ago: its status is not kept.
+        # An init container without a status ended earlier: its status is not kept.
         for container in self.init_containers:
             code = exits.get(container.name)
             if code and container.kind is ContainerKind.INIT:
@@ -202,7 +202,7 @@ class Pod(NamedTuple):
         return "Failed" if any(codes) else "Succeeded"
 
     def restarts(self, container: Container, exit_code: int) -> bool:
-        """Return whether a kubelet starts a container again that has ended with this code.
+        """Return whether a kubelet restarts a container that has ended with this code.
 
         Rule: kubelet v1.36 ``pkg/kubelet/container``, ``ShouldContainerBeRestarted``.
         """
@@ -220,19 +220,19 @@ class Pod(NamedTuple):
 
     @property
     def has_pod_level_resources(self) -> bool:
-        """Whether ``spec.resources`` names a resource that the pod level supports; ``{}`` does not."""
+        """Whether ``spec.resources`` has a resource that is supported at pod level; ``{}`` does not."""
         return self.resources is not None and any(
             is_pod_level_resource(name) for name in (*self.resources.requests, *self.resources.limits)
         )
 
 
 StoredPod = NewType("StoredPod", Pod)
-"""A pod as its kubelet gets it, with all defaults: ``pods.stored.stored_pod`` makes it, and nothing else.
+"""A pod as its kubelet gets it, with all defaults; only ``pods.stored.stored_pod`` creates it.
 
-A manifest that only has limits requests nothing yet: no decision may depend on it.
+No decision may depend on a plain ``Pod``: if its manifest has only limits, it has no requests yet.
 """
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Return whether ``spec.resources`` may name *name*: cpu, memory and huge pages (KEP-2837)."""
+    """Return whether ``spec.resources`` may contain *name*: cpu, memory and huge pages (KEP-2837)."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")

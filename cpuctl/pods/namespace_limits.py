@@ -1,9 +1,9 @@
-"""What limits the pods of a namespace: LimitRange and ResourceQuota, as the API server admits by them.
+"""The limits of a namespace: LimitRange and ResourceQuota, as the API server's admission applies them.
 
-Rules: ``plugin/pkg/admission/limitranger``, which looks at pods that are created, and at resizes by the
+Rules: ``plugin/pkg/admission/limitranger``, which checks the creation of pods, and resizes by the
 subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plugin. Texts are the API server's. If it
-walks a map in random order, or names any one of several exceeded quotas, all are reported here, by name. For
-objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
+iterates over a map in random order, or names any one of several exceeded quotas, all are reported here, by
+name. For objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,9 +21,9 @@ _OVERRIDDEN = ("cpu", "memory")
 
 
 class LimitRangeItem(NamedTuple):
-    """What holds for one ``type``: Container, Pod, or another that pods have nothing to do with.
+    """The rules for one ``type``: Container, Pod, or one that does not concern pods.
 
-    ``max_ratio`` is maxLimitRequestRatio: how many times its request a limit may be.
+    ``max_ratio`` is maxLimitRequestRatio: the maximum ratio of a limit to its request.
     """
 
     type: str
@@ -39,7 +39,7 @@ class LimitRangeItem(NamedTuple):
         return self.min, self.max, self.default, self.default_request, self.max_ratio
 
     def with_defaults(self) -> "LimitRangeItem":
-        """Return the item as the API server stores it; for containers missing defaults follow from bounds."""
+        """Return the item as the API server stores it: containers' missing defaults follow from bounds."""
         if self.type != "Container":
             return self
         default = {**self.max, **self.default}
@@ -47,7 +47,7 @@ class LimitRangeItem(NamedTuple):
 
 
 class LimitRange(NamedTuple):
-    """One object; its items carry their defaults. ``str(origin)`` says where it was read."""
+    """One object, whose items include their defaults. ``str(origin)`` is where it was read."""
 
     name: str
     namespace: str = "default"
@@ -56,14 +56,14 @@ class LimitRange(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many amounts every container is compared with."""
+        """The number of amounts that every container is compared with."""
         return 1 + sum(1 + len(kind) for item in self.items for kind in item.amounts)
 
     @property
     def problems(self) -> list[str]:
-        """Return why the API server refuses the object, as far as that is about its amounts.
+        """Return why the API server refuses the object, as far as its amounts are concerned.
 
-        An amount that is out of place is shown as a quantity; the API server shows Go's structure.
+        A misplaced amount is shown as a quantity; the API server shows Go's struct.
         """
         return [
             f"spec.limits[{index}].{text}"
@@ -72,7 +72,7 @@ class LimitRange(NamedTuple):
         ]
 
     def step(self) -> Step:
-        """Return what this object changes in a new pod."""
+        """Return the change that this object makes to a new pod."""
         limits: Amounts = {}
         requests: Amounts = {}
         for item in self.items:
@@ -82,12 +82,12 @@ class LimitRange(NamedTuple):
         return Step(f"the default of LimitRange {self.name}", lambda pod: _injected(pod, requests, limits))
 
     def violations(self, pod: Pod) -> list[str]:
-        """Return what keeps *pod* from being created, each reason once."""
+        """Return the reasons why *pod* cannot be created, each once."""
         return list(dict.fromkeys(text for item in self.items for text in _violations(item, pod)))
 
 
 def limit_range_steps(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
-    """Yield what the LimitRanges of its namespace fill in, by their names; static pods meet none."""
+    """Yield the changes by the LimitRanges of the pod's namespace, by name; none apply to static pods."""
     here = () if pod.static else (each for each in limit_ranges if each.namespace == pod.namespace)
     for limit_range in sorted(here, key=lambda each: each.name):
         yield limit_range.step()
@@ -102,7 +102,7 @@ _ORDER = (
     ("min", "default", "default", "min"),
     ("default", "max", "default", "max"),
 )
-"""Which amounts must not be above which others; the field that a refusal names, and whose amount it shows."""
+"""Amounts that must not exceed others, the field that a refusal names, and the amount that it shows."""
 
 
 def _problems(item: LimitRangeItem) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _problems(item: LimitRangeItem) -> Iterator[str]:
         for field_name, amounts in (("default", item.default), ("defaultRequest", item.default_request)):
             if amounts:
                 yield f"{field_name}: Forbidden: may not be specified when `type` is 'Pod'"
-        # Bounds are compared with defaults for other types only: here there are none that count.
+        # Defaults do not count for this type; only for other types are they compared with bounds.
         item = item._replace(default={}, default_request={})
     for name in sorted({name for amounts in item.amounts for name in amounts}):
         yield from _disordered(item, name)
@@ -153,7 +153,7 @@ def _violations(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
 
 
 def _overridden(summed: Amounts, own: _Amounts) -> Amounts:
-    """Let pod-level amounts win; LimitRanger knows no pod-level huge pages."""
+    """Give pod-level amounts precedence; LimitRanger ignores pod-level huge pages."""
     return summed | {name: own[name] for name in _OVERRIDDEN if name in own}
 
 
@@ -181,7 +181,7 @@ def _is_above(bound: Quantity, amount: Quantity) -> bool:
 def _outside(
     what: str, name: str, sides: Iterable[tuple[str, _Amounts]], breaks: Callable[[Quantity], bool]
 ) -> Iterable[str]:
-    """Compare both sides with a bound, the one first that has to be there."""
+    """Compare both sides with a bound, the required side first."""
     needed = True
     for side, amounts in sides:
         amount = amounts.get(name)
@@ -204,7 +204,7 @@ def _steeper(what: str, bound: Quantity, request: Quantity | None, limit: Quanti
 
 
 def _ratio(limit: int, request: int) -> str:
-    """Write a ratio with six digits behind the point, in integers: a float may be too small for it."""
+    """Format a ratio with six decimal places, using integers: a float's range may be too small for it."""
     millionths = (limit * 2_000_000 + request) // (2 * request)
     return f"{millionths // 1_000_000}.{millionths % 1_000_000:06}"
 
@@ -216,7 +216,7 @@ _MUST_BE_SET = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", 
 
 
 class Scope(Record):
-    """One condition on the pods that a quota looks at, with the words of ``scopeSelector``."""
+    """One condition on the pods that a quota counts, in the terms of ``scopeSelector``."""
 
     name: str
     operator: str = "Exists"
@@ -224,7 +224,7 @@ class Scope(Record):
 
 
 class ResourceQuota(Record):
-    """One object. ``used`` comes from its status, None if it has none: it has not been counted yet."""
+    """One object. ``used`` comes from its status; None without a status: usage has not been counted yet."""
 
     name: str
     namespace: str = "default"
@@ -234,22 +234,22 @@ class ResourceQuota(Record):
     origin: object = ""
 
     def matches(self, pod: Pod, qos_class: QosClass) -> bool:
-        """Return whether the quota counts *pod*: it limits something of pods, and every scope fits."""
+        """Return whether the quota counts *pod*: it limits a resource of pods, and every scope matches."""
         return bool(self.tracked) and all(_in_scope(scope, pod, qos_class) for scope in self.scopes)
 
     @property
     def weight(self) -> int:
-        """How many amounts every pod is compared with."""
+        """The number of amounts that every pod is compared with."""
         return 1 + len(self.hard) + len(self.scopes)
 
     @property
     def tracked(self) -> list[str]:
-        """The limits that pods count against, by name."""
+        """The names of the limits that pods count against."""
         return sorted(name for name in self.hard if _is_tracked(name))
 
 
 class QuotaCharge(Record):
-    """What one quota makes of one new pod: the amounts it would be charged, and what it refuses."""
+    """One quota's result for one new pod: the amounts it would be charged, and the refusals."""
 
     quota: ResourceQuota
     charged: _Amounts
@@ -257,11 +257,11 @@ class QuotaCharge(Record):
 
 
 def pod_usage(pod: Pod) -> Amounts:
-    """Return what *pod* is charged by name of the limit; a pod that has ended only counts as an object."""
+    """Return the charges for *pod* by name of the limit; a pod that has ended only counts as an object."""
     usage: Amounts = {"count/pods": _ONE}
     if pod.terminal:
         return usage
-    pod = pod._replace(counted_claims=())  # quotas do not look at them
+    pod = pod._replace(counted_claims=())  # quotas ignore them
     return usage | _compute_usage(pod_requests(pod), pod_limits(pod))
 
 
@@ -276,7 +276,7 @@ def _compute_usage(requests: _Amounts, limits: _Amounts) -> Amounts:
 
 
 def missing_amounts(quota: ResourceQuota, pod: Pod) -> str:
-    """Return which containers lack amounts that the quota wants of each; nothing with pod-level resources."""
+    """Return the containers without amounts that the quota requires; empty with pod-level resources."""
     if pod.has_pod_level_resources:
         return ""
     missing: dict[str, set[str]] = {}
@@ -290,7 +290,7 @@ def missing_amounts(quota: ResourceQuota, pod: Pod) -> str:
 
 
 def charge(quota: ResourceQuota, pod: Pod, used: _Amounts) -> QuotaCharge:
-    """Return what a quota that counts *pod*, with *used* before, makes of it."""
+    """Return the result for *pod* of a quota that counts it, with *used* before."""
     charged = _tracked(quota, pod_usage(pod))
     return QuotaCharge(quota=quota, charged=charged, refusals=_refusals(quota, pod, charged, used))
 
@@ -300,7 +300,7 @@ def _tracked(quota: ResourceQuota, usage: _Amounts) -> Amounts:
 
 
 def _refusals(quota: ResourceQuota, pod: Pod, more: _Amounts, used: _Amounts) -> tuple[str, ...]:
-    """Return why a quota does not let *pod* have *more*."""
+    """Return why a quota does not grant *pod* the amounts *more*."""
     refusals = []
     if missing := missing_amounts(quota, pod):
         refusals.append(f"failed quota: {quota.name}: must specify {missing}")
@@ -313,17 +313,17 @@ def _refusals(quota: ResourceQuota, pod: Pod, more: _Amounts, used: _Amounts) ->
 
 
 class _Counted(NamedTuple):
-    """What a pod is charged, and which quotas count it."""
+    """The amounts that a pod is charged, and the quotas that count it."""
 
     usage: _Amounts
     places: tuple[int, ...]
 
 
 class QuotaLedger:
-    """What is used of quotas while pods come, change and go, one after the other.
+    """The usage of quotas while pods are created, resized and deleted one by one.
 
-    A pod that one quota refuses is charged to none. A pod counts until it is released: an API server takes
-    pods before any kubelet looks at them.
+    A pod that one quota refuses is charged to none. A pod counts until it is released: an API server accepts
+    pods before any kubelet checks them.
     """
 
     def __init__(self, quotas: Iterable[ResourceQuota]) -> None:
@@ -335,7 +335,7 @@ class QuotaLedger:
         self._counted: dict[str, _Counted] = {}
 
     def copy(self) -> Self:
-        """Return a ledger that goes its own way from here."""
+        """Return an independent copy."""
         copied = object.__new__(type(self))
         own = {"_used": [*self._used], "_counted": {**self._counted}}
         vars(copied).update(vars(self) | own)
@@ -343,11 +343,11 @@ class QuotaLedger:
 
     @property
     def used(self) -> tuple[_Amounts, ...]:
-        """What is used of every quota now."""
+        """The current usage of every quota."""
         return tuple(self._used)
 
     def count(self, pod: Pod, qos_class: QosClass) -> None:
-        """Take a pod for one that is there already: quotas that say what is used have counted it."""
+        """Record a pod that exists already: quotas whose status has usage have counted it."""
         if _name(pod) in self._counted:
             return
         found = _Counted(pod_usage(pod), self._places(pod, qos_class))
@@ -357,9 +357,9 @@ class QuotaLedger:
                 self._change(place, {}, found.usage)
 
     def create(self, pod: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[QuotaCharge, ...]:
-        """Return what quotas make of a new pod; charge it to them if it is *valid* and none refuses it.
+        """Return the quotas' results for a new pod; charge it to them if it is *valid* and none refuses it.
 
-        A static pod is charged to none, and one that is counted is not charged again.
+        A static pod is charged to none, and a pod that is counted already is not charged again.
         """
         if pod.static or _name(pod) in self._counted:
             return ()
@@ -372,9 +372,9 @@ class QuotaLedger:
         return charges
 
     def resize(self, before: Pod, after: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[str, ...]:
-        """Return what quotas refuse of new resources; else charge these to the pod if they are *valid*.
+        """Return the quotas' refusals of new resources; without any, charge these to the pod if *valid*.
 
-        Only what grows is held against what is left.
+        Only increases are compared with the remaining quota.
         """
         self.count(before, qos_class)
         known, usage = self._counted[_name(before)], pod_usage(after)
@@ -396,7 +396,7 @@ class QuotaLedger:
         return refusals
 
     def end(self, pod: Pod) -> None:
-        """Let a pod end, which then only counts as an object."""
+        """Record that a pod has ended: it then only counts as an object."""
         known = self._counted.get(_name(pod))
         if known is not None:
             usage = {"count/pods": _ONE}
@@ -405,7 +405,7 @@ class QuotaLedger:
             self._counted[_name(pod)] = known._replace(usage=usage)
 
     def release(self, pod: Pod) -> None:
-        """Let a pod go that was deleted."""
+        """Stop counting a pod that was deleted."""
         known = self._counted.pop(_name(pod), None)
         if known is not None:
             for place in known.places:
@@ -452,7 +452,7 @@ def _in_scope(scope: Scope, pod: Pod, qos_class: QosClass) -> bool:
 
 
 def _selected(scope: Scope, value: str) -> bool:
-    """Select as labels are: a pod without a priority class fits ``NotIn``, whatever the values."""
+    """Select by the rules for labels: a pod without a priority class matches ``NotIn`` with any values."""
     answers = {
         "Exists": bool(value),
         "DoesNotExist": not value,

@@ -1,4 +1,4 @@
-"""Which nodes a pod may be sent to, by its own words: node selector, node affinity and tolerations.
+"""The nodes that a pod's own spec allows: node selector, node affinity and tolerations.
 
 Rule: ``k8s.io/component-helpers/scheduling/corev1`` of 1.36 (``nodeaffinity``, ``helpers.go``).
 """
@@ -13,7 +13,7 @@ _NAME = "metadata.name"
 
 
 class Taint(NamedTuple):
-    """What keeps pods off a node that do not tolerate it."""
+    """A taint of a node, which repels pods that do not tolerate it."""
 
     key: str
     value: str
@@ -24,7 +24,7 @@ class Taint(NamedTuple):
 
 
 class Toleration(NamedTuple):
-    """What a pod tolerates: with an empty ``key`` every taint, with an empty ``effect`` every effect."""
+    """A toleration of a pod: an empty ``key`` matches every taint, an empty ``effect`` every effect."""
 
     key: str = ""
     operator: str = "Equal"
@@ -32,7 +32,7 @@ class Toleration(NamedTuple):
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Return whether a pod with this toleration may run in spite of the taint."""
+        """Return whether a pod with this toleration may run despite the taint."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -41,14 +41,14 @@ class Toleration(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """What is required of a label, or of a field of the Node."""
+    """A requirement on a label or a field of the Node."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
 
     def holds(self, values: Mapping[str, str]) -> bool:
-        """Return whether labels meet it; a number that is none meets no comparison."""
+        """Return whether labels meet it; a value that is not a number fails every comparison."""
         value = values.get(self.key)
         match self.operator:
             case "In":
@@ -74,7 +74,7 @@ def _compares(operator: str, value: str, bounds: tuple[str, ...]) -> bool:
 
 
 class Term(NamedTuple):
-    """Requirements of labels and of the field ``metadata.name``: all must hold, and there must be some."""
+    """Requirements on labels and on ``metadata.name``: at least one, all of which must hold."""
 
     labels: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
@@ -98,10 +98,10 @@ class Term(NamedTuple):
 
 
 class NodeSelection(NamedTuple):
-    """All that a pod says of the nodes it may run on.
+    """All of a pod's constraints and preferences about its node.
 
-    ``required`` are terms of which one must hold, None if there is no such affinity. ``preferred`` are
-    terms with their weights.
+    ``required`` are terms of which one must hold, None without such an affinity. ``preferred`` are terms with
+    their weights.
     """
 
     selector: Mapping[str, str] = {}
@@ -111,25 +111,25 @@ class NodeSelection(NamedTuple):
 
     @property
     def labels(self) -> frozenset[str]:
-        """The labels of nodes that it looks at."""
+        """The keys of the node labels that it uses."""
         terms = (*(self.required or ()), *(term for _, term in self.preferred))
         return frozenset({*self.selector, *(each.key for term in terms for each in term.labels)})
 
     @property
     def looks_at_names(self) -> bool:
-        """Whether it looks at the names of nodes."""
+        """Whether it uses the names of nodes."""
         terms = (*(self.required or ()), *(term for _, term in self.preferred))
         return any(term.fields for term in terms)
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The names of the only nodes that a required affinity leaves; None if it lists none."""
+        """The names of the only nodes that a required affinity allows; None if it lists none."""
         listed = [each.names for each in self.required or ()]
         known = [names for names in listed if names is not None]
         return frozenset[str]().union(*known) if known and len(known) == len(listed) else None
 
     def selects(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Return whether a node is one that the pod may run on."""
+        """Return whether the pod may run on a node."""
         chosen = all(labels.get(key) == value for key, value in self.selector.items())
         return chosen and (self.required is None or any(each.holds(name, labels) for each in self.required))
 
@@ -138,7 +138,7 @@ class NodeSelection(NamedTuple):
         return sum(weight for weight, term in self.preferred if term.holds(name, labels))
 
     def untolerated(self, taints: Iterable[Taint], effects: Iterable[str]) -> list[Taint]:
-        """Return the taints with one of the *effects* that it does not tolerate."""
+        """Return the taints with one of the *effects* that the pod does not tolerate."""
         wanted = set(effects)
         return [
             taint

@@ -1,9 +1,9 @@
-"""Who goes first when memory runs out: the kernel's ``oom_score_adj``, and a kubelet's order of eviction.
+"""The victims when memory runs out: the kernel's ``oom_score_adj``, and a kubelet's order of eviction.
 
 Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go``, KEP-2837 and KEP-5517 (1.37) for the score,
-``pkg/kubelet/eviction/helpers.go`` for the order. Eviction's idea of a pod's request is not the scheduler's:
-pod-level resources, if there are any, hide what the containers request (KEP-2837). Pods are given as
-their kubelet sees them (``NodeRules.view``).
+``pkg/kubelet/eviction/helpers.go`` for the order. Eviction does not compute a pod's request as the scheduler
+does: pod-level resources, if any, hide the containers' requests (KEP-2837). Pods are given as their kubelet
+sees them (``NodeRules.view``).
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _ZERO = Quantity()
 
 
 class OomScore(Record):
-    """A score and the rule that it follows; ``value`` is None if it takes the node's memory to say."""
+    """A score and its rule; ``value`` is None if it depends on the node's memory, which is not known."""
 
     value: int | None
     rule: str
@@ -53,7 +53,7 @@ def oom_score(
         least = min((_memory_request(pod, each) for each in pod.containers), default=0)
         if (apps := _score(least + remainder, memory)) < score:
             score, rule = apps, "same as the app container with the smallest memory request"
-    # Beyond 1000, which only pods get that the API server refuses, a kubelet corrects nothing.
+    # A kubelet does not clamp values above 1000, which only pods reach that the API server refuses.
     return OomScore(_FIRST - 1 if score == _FIRST else max(score, _LEAST), rule)
 
 
@@ -62,7 +62,7 @@ def _score(request: int, memory: int) -> int:
 
 
 def _memory_request(pod: Pod, container: Container) -> int:
-    """Return what a container requests, with its part of what claims count as; all who name one share it."""
+    """Return a container's request with its share of the claims' amounts, divided among their containers."""
     own = container.resources.requests.get("memory", _ZERO).value
     for claim in pod.counted_claims:
         if container.name in claim.containers:
@@ -73,7 +73,7 @@ def _memory_request(pod: Pod, container: Container) -> int:
 
 
 def _remainder(pod: Pod) -> int:
-    """Share out what the pod requests beyond its containers; ended init containers get a part, too."""
+    """Divide the pod's request beyond that of its containers; ended init containers get a share, too."""
     own = pod.resources.requests if pod.resources else {}
     request = own.get("memory", _ZERO).value
     if not request or not any(map(is_pod_level_resource, own)):
@@ -84,14 +84,14 @@ def _remainder(pod: Pod) -> int:
 
 
 def _divided(number: int, by: int) -> int:
-    """Divide as Go does: towards zero."""
+    """Divide as Go does, truncating towards zero."""
     return number // by if number >= 0 else -(-number // by)
 
 
 class Ranked(Record):
-    """A pod in the order of eviction; ``usage`` is None if it was not measured, amounts are bytes.
+    """A pod in the order of eviction, with amounts in bytes; ``usage`` is None if it was not measured.
 
-    ``spared``: it is critical, so a kubelet passes over it.
+    ``spared``: it is critical, so a kubelet skips it.
     """
 
     pod: Pod
@@ -107,7 +107,7 @@ class Ranked(Record):
 
     @property
     def reason(self) -> str:
-        """What decides on its place."""
+        """The reason for its position."""
         if self.usage is None:
             return "usage is unknown: such pods are evicted first"
         side = "more" if self.exceeds else "no more"
@@ -115,7 +115,7 @@ class Ranked(Record):
 
 
 def eviction_order(pods: Iterable[tuple[Pod, int | None]]) -> list[Ranked]:
-    """Sort pods, each with its memory working set in bytes, those evicted first in front."""
+    """Sort pods, given with their memory working sets in bytes, in the order of eviction."""
     ranked = [
         Ranked(
             pod=pod,
@@ -130,9 +130,9 @@ def eviction_order(pods: Iterable[tuple[Pod, int | None]]) -> list[Ranked]:
 
 
 def eviction_request(pod: Pod) -> int:
-    """Return the bytes that eviction takes *pod* to request, by pod-level resources alone if it has any.
+    """Return the memory in bytes that *pod* requests for eviction: pod-level resources alone if it has any.
 
-    If what counts requests no memory it is 0, whatever the pod's overhead.
+    Without a memory request there it is 0, regardless of the pod's overhead.
     """
     if pod.resources is not None and pod.has_pod_level_resources:
         request = pod.resources.requests.get("memory", _ZERO)

@@ -15,7 +15,7 @@ _COUNTED = ("cpu", "memory")
 
 
 class Qos(Record):
-    """A class, and in one sentence why it is this one and no better."""
+    """A class, and one sentence that explains why it is not a better one."""
 
     qos_class: QosClass
     reason: str
@@ -24,8 +24,8 @@ class Qos(Record):
 def pod_qos(pod: Pod, *, pod_level: bool = True) -> Qos:
     """Return the class that the node uses: the one in the pod's status, else the computed one.
 
-    *pod_level* is the gate PodLevelResources. With it, pod-level resources decide alone if they are
-    present, even empty ones (up to 1.36); else the sums over app, init and sidecar containers do.
+    *pod_level* is the gate PodLevelResources. With it, only pod-level resources count if they are present,
+    even empty ones (up to 1.36); otherwise the sums over app, init and sidecar containers decide.
     """
     if pod.qos_class is not None:
         return Qos(pod.qos_class, "from the pod's status")
@@ -70,7 +70,7 @@ def _sums(lists: Iterable[Mapping[str, Quantity]]) -> dict[str, Quantity]:
 
 
 def _shortfall(owner: str, resources: ResourceRequirements) -> str:
-    """Say what keeps *owner* from being Guaranteed, or nothing."""
+    """Return what prevents *owner* from being Guaranteed; empty if nothing does."""
     requests, limits = _positive(resources.requests), _positive(resources.limits)
     for name in _COUNTED:
         request, limit = requests.get(name), limits.get(name)

@@ -1,9 +1,9 @@
-"""What a pod requests and is limited to as a whole: the scheduler's and the node's sum.
+"""The requests and limits of a pod as a whole: the sum that the scheduler and the node use.
 
-App containers and sidecars run side by side; an ordinary init container runs next to the sidecars
-started before it. Whichever of the two needs more counts, for every resource on its own (KEP-753).
-Claims that count as the node's resources are added to it for as long as they are needed (KEP-5517).
-Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top.
+App containers and sidecars run concurrently; an ordinary init container runs alongside the sidecars
+started before it. The larger of the two needs counts, for each resource separately (KEP-753).
+Claims that count as the node's resources are added for as long as they are needed (KEP-5517).
+Pod-level resources replace that sum (KEP-2837); the pod's overhead is added.
 
 Rule: ``k8s.io/component-helpers/resource/helpers.go`` of 1.36, and of 1.37 for claims.
 """
@@ -25,14 +25,14 @@ _Side: TypeAlias = Callable[[ResourceRequirements], Mapping[str, Quantity]]
 def pod_requests(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Amounts:
     """Sum up the requests of *pod*.
 
-    *pod_level* False leaves pod-level resources out of account, as with the gate PodLevelResources off.
+    *pod_level* False ignores pod-level resources, as with the gate PodLevelResources off.
     """
     total = _effective(pod, _requests, pod_level=pod_level)
     return _sum(total, pod.overhead) if overhead else total
 
 
 def hugepages_requested(pod: Pod) -> list[str]:
-    """Name the huge page resources of which *pod* asks for some."""
+    """Return the names of the huge page resources that *pod* requests."""
     total = pod_requests(pod)
     return sorted(name for name, amount in total.items() if name.startswith("hugepages-") and amount.sign > 0)
 
@@ -49,10 +49,10 @@ def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Am
 
 
 def summed_up_once(pod: Pod) -> Pod:
-    """Return *pod* as a kubelet's memory holds it after it has summed up requests and limits with overhead.
+    """Return *pod* as it is in a kubelet's memory after summing up requests and limits with overhead.
 
-    It forgets to copy pod-level amounts. That changes those in long form (``1.5Gi`` of a static pod): the
-    overhead sticks to them, once more with every sum.
+    The kubelet fails to copy pod-level amounts. To those in long form (``1.5Gi`` of a static pod), every sum
+    adds the overhead once more.
     """
     own = pod.resources
     if own is None:
@@ -96,9 +96,9 @@ def _effective(pod: Pod, side: _Side, *, pod_level: bool) -> Amounts:
 
 
 def _with_claims(pod: Pod, side: _Side) -> Amounts:
-    """Add up what containers and claims need, the latter once each, however many containers name them.
+    """Add up the needs of containers and claims, each claim once, however many containers name it.
 
-    If no container has a limit, a claim makes none, but for huge pages.
+    If no container has a limit, a claim adds none, except for huge pages.
     """
     fixed, more = _claimed(pod, [each.name for each in pod.all_containers])
     if side is _limits:
@@ -116,7 +116,7 @@ def _with_claims(pod: Pod, side: _Side) -> Amounts:
 
 
 def _claimed(pod: Pod, names: Collection[str]) -> tuple[Amounts, dict[str, Amounts]]:
-    """Return what claims need as long as the pod is there, and while one of its containers runs."""
+    """Return the claims' needs for the pod's whole life, and those while one of its containers runs."""
     fixed: Amounts = {}
     more: dict[str, Amounts] = {}
     for claim in pod.counted_claims:
@@ -124,7 +124,7 @@ def _claimed(pod: Pod, names: Collection[str]) -> tuple[Amounts, dict[str, Amoun
         for name in claim.containers:
             if name in names:
                 more[name] = _sum(more.get(name, {}), claim.per_container)
-            else:  # it is unknown when it runs
+            else:  # when it runs is unknown
                 fixed = _sum(fixed, claim.per_container)
     return fixed, more
 
@@ -134,7 +134,7 @@ def _of_limits(amounts: Amounts, limited: Collection[str]) -> Amounts:
 
 
 def claimed_by(pod: Pod, container: str) -> Amounts:
-    """Sum up what the claims that a container names count as: what it may use beyond its own limits."""
+    """Sum up the amounts of a container's claims, which it may use beyond its own limits."""
     total: Amounts = {}
     for claim in pod.counted_claims:
         if container in claim.containers:
@@ -159,7 +159,7 @@ def _sidecars(pod: Pod, side: _Side) -> Amounts:
 
 
 def _init_peak(pod: Pod, side: _Side) -> Amounts:
-    """Return the most that is needed at once while the init containers run, one after the other."""
+    """Return the peak need while the init containers run one after the other."""
     peak: Amounts = {}
     sidecars: Amounts = {}
     for container in pod.init_containers:
@@ -172,7 +172,7 @@ def _init_peak(pod: Pod, side: _Side) -> Amounts:
 
 def _while_running(container: Container, sidecars: Amounts, side: _Side) -> Amounts:
     own = side(container.resources)
-    # The kubelet adds the sidecars to an init container and a sidecar to the sidecars: formats follow.
+    # The kubelet adds the sidecars to an init container, but a sidecar to the sidecars; this sets formats.
     return _sum(sidecars, own) if container.kind is ContainerKind.SIDECAR else _sum(own, sidecars)
 
 

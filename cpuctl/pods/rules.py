@@ -1,7 +1,7 @@
-"""By which rules a pod's resources are read: those of the API server, and those of a kubelet.
+"""The rules by which a pod's resources are read: those of the API server, and those of a kubelet.
 
-Pod-level resources (KEP-2837) mean different things to different releases and gates, and the two sides need
-not agree. Everything else computes on pods that ``NodeRules.view`` has reduced to what the kubelet sees.
+The meaning of pod-level resources (KEP-2837) varies by release and gate, and the two sides may disagree.
+All other code computes with pods that ``NodeRules.view`` has reduced to what the kubelet sees.
 """
 
 from typing import TypeVar
@@ -11,22 +11,22 @@ from cpuctl.records import Record, replace
 
 _Pod = TypeVar("_Pod", bound=Pod)
 POD_LEVEL_SINCE = 32
-"""The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
+"""The first minor whose API has ``spec.resources``; older ones ignore the field."""
 _HUGEPAGES_SINCE = 34
 _DEFAULTS_IN_STRATEGY_SINCE = 37
 _SIDECARS_SINCE, _RESTART_RULES_SINCE = 29, 35
 _QUOTES_SINCE = 34
 ASSIGNED_CPUSET = "assigned.cpuset"
-"""What files of downward API volumes tell of a container's CPUs (KEP-6122)."""
+"""The resource by which files of downward API volumes expose a container's CPUs (KEP-6122)."""
 ASSIGNED_CPUSET_SINCE = 37
-"""The first API server that knows ``assigned.cpuset``, and the first kubelet: that one whatever its gates."""
+"""The first API server and the first kubelet that know ``assigned.cpuset``, the latter with any gates."""
 
 
 class ServerRules(Record):
     """The API server 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
-    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37). What is dropped from new pods is
-    not looked at: ``claims`` without DynamicResourceAllocation, ``resize_policies`` without
+    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37). Fields that are dropped from new
+    pods are ignored: ``claims`` without DynamicResourceAllocation, ``resize_policies`` without
     InPlacePodVerticalScaling, and ``assigned.cpuset`` unless it ``takes_assigned``: that is the gate
     DownwardAPIAssignedResources.
     """
@@ -40,14 +40,14 @@ class ServerRules(Record):
 
     @property
     def knows_pod_level(self) -> bool:
-        """Whether its API has ``spec.resources`` at all."""
+        """Whether its API has ``spec.resources``."""
         return self.minor >= POD_LEVEL_SINCE
 
     @property
     def restart_policies(self) -> tuple[str, ...] | None:
-        """The restart policies that init containers may have, None if others are dropped unseen.
+        """The restart policies that init containers may have; None if others are dropped silently.
 
-        Any container may have its own with the gate ContainerRestartRules, on from 1.35 on (KEP-5307).
+        Any container may have its own with the gate ContainerRestartRules, enabled since 1.35 (KEP-5307).
         """
         if self.minor >= _RESTART_RULES_SINCE:
             return ("Always", "Never", "OnFailure")
@@ -55,22 +55,22 @@ class ServerRules(Record):
 
     @property
     def knows_assigned(self) -> bool:
-        """Whether its release has ``assigned.cpuset`` at all, taken or dropped."""
+        """Whether its release has ``assigned.cpuset``, accepted or dropped."""
         return self.minor >= ASSIGNED_CPUSET_SINCE
 
     @property
     def quotes_names(self) -> bool:
-        """Whether names of resources and amounts stand in quotes in errors, as other texts do."""
+        """Whether errors quote names of resources and amounts, like other texts."""
         return self.minor >= _QUOTES_SINCE
 
     @property
     def hugepages(self) -> bool:
-        """Whether ``spec.resources`` takes huge pages."""
+        """Whether ``spec.resources`` accepts huge pages."""
         return self.minor >= _HUGEPAGES_SINCE
 
     @property
     def defaults_pod_level_last(self) -> bool:
-        """Whether pod-level defaults come after admission plugins (pull request 140514), not before."""
+        """Whether pod-level defaults follow admission plugins (pull request 140514), not the reverse."""
         return self.minor >= _DEFAULTS_IN_STRATEGY_SINCE
 
 
@@ -78,16 +78,16 @@ class NodeRules(Record):
     """A kubelet 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
-    gate PodLevelResourceManagers. ``passes_over``: without that gate its resource managers leave pods with
-    resources of their own alone. ``keeps_sidecars_apart``: to its resource managers a sidecar is more than
-    an init container, and lends nothing to the containers after it. ``knows_sidecars``: init containers may
-    go on running, ``sidecars``: such pods are admitted. ``lowers_sidecar_scores`` is for ``oom_score``.
-    ``reads_allocated``: its resource managers take the requests of a container that runs from
+    gate PodLevelResourceManagers. ``passes_over``: without that gate its resource managers ignore pods with
+    pod-level resources. ``keeps_sidecars_apart``: its resource managers distinguish a sidecar from an init
+    container, and do not reuse its resources for later containers. ``knows_sidecars``: init containers may
+    continue to run, ``sidecars``: such pods are admitted. ``lowers_sidecar_scores`` is for ``oom_score``.
+    ``reads_allocated``: its resource managers take the requests of a running container from
     ``allocatedResources`` of its status, those of sidecars only if it ``resizes_sidecars``.
     ``counts_claims``: claims count as the node's resources at admission, ``writes_claims``: in cgroups and
-    OOM scores, too (KEP-5517). ``static_claims`` is what it says of static pods with claims, whose
-    manifests it does not take; empty if it takes them. ``static_references``: it takes none with any
-    reference to objects of the API server.
+    OOM scores, too (KEP-5517). ``static_claims`` is the error for static pods with claims, whose manifests
+    it refuses; empty if it accepts them. ``static_references``: it refuses static pods with any reference to
+    objects of the API server.
     """
 
     minor: int = 36
@@ -108,7 +108,7 @@ class NodeRules(Record):
     static_references: bool = False
 
     def view(self, pod: _Pod) -> _Pod:
-        """Return the pod as far as this kubelet looks at it: without what it does not know."""
+        """Return the pod as this kubelet sees it, without fields that it does not know."""
         return self._seen(_without_claims(pod) if not self.writes_claims else pod)
 
     def _seen(self, pod: _Pod) -> _Pod:
@@ -126,20 +126,20 @@ class NodeRules(Record):
         return pod
 
     def known(self, pod: _Pod) -> _Pod:
-        """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it.
+        """Return the pod as this kubelet's code reads it: disabled gates hide nothing from it.
 
-        But for claims: only with the gate its code looks at what they count as.
+        Claims are the exception: its code reads their amounts only with the gate.
         """
         pod = pod if self.counts_claims else _without_claims(pod)
         return self._seen(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
 
     def managed(self, pod: _Pod) -> _Pod:
-        """Return a pod that is known as the resource managers read it."""
+        """Return a ``known`` pod as the resource managers read it."""
         pod = pod if self.keeps_sidecars_apart else _without_sidecars(pod)
         return self._as_allocated(pod) if self.reads_allocated and pod.statuses else pod
 
     def _as_allocated(self, pod: _Pod) -> _Pod:
-        """Return a pod that runs with the requests that its status has, none if the status has none.
+        """Return a running pod with the requests in its status, none if the status has none.
 
         Rule: ``policy_static.go`` of CPU and Memory Manager, 1.27 to 1.34.
         """
@@ -160,28 +160,28 @@ class NodeRules(Record):
         return pod._replace(containers=tuple(map(allocated, pod.containers)), init_containers=inits)
 
     def refuses_pod_level(self, pod: Pod) -> bool:
-        """Return whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
+        """Return whether this kubelet rejects *pod* for ``spec.resources``, known to it but disabled."""
         return self.rejects_pod_level and not self.pod_level and pod.has_pod_level_resources
 
     def forbidden_sidecar(self, pod: Pod) -> str:
-        """Name the first sidecar of a pod that this kubelet rejects for it, nothing if it does not."""
+        """Return the name of the first sidecar for which this kubelet rejects a pod; empty for none."""
         kinds = pod.init_containers if self.knows_sidecars and not self.sidecars else ()
         return next((each.name for each in kinds if each.kind is ContainerKind.SIDECAR), "")
 
 
 DEFAULT_SERVER, DEFAULT_NODE = ServerRules(), NodeRules()
-"""Release 1.36 with its gates as they are by default."""
+"""Release 1.36 with its default gates."""
 
 
 class PodRules(Record):
-    """Both sides."""
+    """The rules of both sides."""
 
     server: ServerRules = DEFAULT_SERVER
     node: NodeRules = DEFAULT_NODE
 
 
 def _is_managed(resource: str) -> bool:
-    """Return whether CPU or Memory Manager hand it out."""
+    """Return whether the CPU or Memory Manager allocates a resource."""
     return resource in {"cpu", "memory"} or resource.startswith("hugepages-")
 
 
@@ -190,7 +190,7 @@ def _without_claims(pod: _Pod) -> _Pod:
 
 
 def _without_sidecars(pod: _Pod) -> _Pod:
-    """Take sidecars for ordinary init containers: ``restartPolicy`` is not decoded."""
+    """Treat sidecars as ordinary init containers: ``restartPolicy`` is not decoded."""
     if all(each.kind is ContainerKind.INIT for each in pod.init_containers):
         return pod
     inits = tuple(replace(each, kind=ContainerKind.INIT) for each in pod.init_containers)

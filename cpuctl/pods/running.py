@@ -1,4 +1,4 @@
-"""What a pod's status tells: which containers run, under what id, and how far resizes have come."""
+"""A pod's status: the containers that run, their ids, and the progress of resizes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,11 +7,11 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 Amounts = Mapping[str, Quantity] | None
-"""Amounts by resource; None if a status does not speak of them."""
+"""Amounts by resource; None if a status does not contain them."""
 
 
 class RunState(StrEnum):
-    """Where a container is in its life; a status that does not say counts as waiting, as in the API."""
+    """The state of a container; waiting if the status has none, as in the API."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -19,7 +19,7 @@ class RunState(StrEnum):
 
 
 class ReportedResources(Record):
-    """Resources by a status (KEP-1287): requests that are ``granted``, requests and limits in force."""
+    """Resources in a status (KEP-1287): requests that are ``granted``, requests and limits in effect."""
 
     granted: Amounts = None
     requests: Amounts = None
@@ -30,10 +30,10 @@ NOTHING_REPORTED = ReportedResources()
 
 
 class ResizeStatus(Record):
-    """How far a resize has come; ``pod_level`` is what the status says about pod-level resources.
+    """The progress of a resize; ``pod_level`` are the pod-level resources in the status.
 
-    ``waiting_since`` is when it became pending, as the API writes times: RFC 3339. ``infeasible``: it is
-    pending, and the node could never grant it.
+    ``waiting_since`` is when it became pending, in the API's time format RFC 3339. ``infeasible``: it is
+    pending, and the node can never grant it.
     """
 
     pending: bool = False
@@ -46,7 +46,7 @@ class ResizeStatus(Record):
 class ContainerStatus(Record):
     """One container; ``runtime`` and ``container_id`` are empty before it is created.
 
-    ``ephemeral``: it was added for debugging, so that no manifest of the pod names it. ``exit_code`` is that
+    ``ephemeral``: it was added for debugging, so no manifest of the pod names it. ``exit_code`` is that
     of a container that has ended.
     """
 

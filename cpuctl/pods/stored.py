@@ -1,4 +1,4 @@
-"""A pod on its way through the API server, and where every amount in it comes from."""
+"""A pod on its way through the API server, and the source of every amount in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -26,18 +26,18 @@ _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-cri
 
 
 AmountOrigin: TypeAlias = Literal["written", "defaulted", "derived"]
-"""How an amount came to be: written in the manifest, filled in by a default, or computed."""
+"""The origin of an amount: written in the manifest, filled in by a default, or computed."""
 
 
 class AmountSource(Record):
-    """How an amount came to be, and by which rule; a written one has none."""
+    """The origin of an amount and its rule; a written one has no rule."""
 
     how: AmountOrigin
     rule: str = ""
 
 
 class AmountField(Record):
-    """Where an amount stands in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
+    """The location of an amount in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
 
     container: str
     side: Side
@@ -45,9 +45,9 @@ class AmountField(Record):
 
 
 class Provenance(Record):
-    """A pod with its defaults, its amounts as they were written, and the source of every one of them.
+    """A pod with its defaults, its amounts as they were written, and the source of each.
 
-    ``dropped`` holds what the API server does not take, by the rule that drops it.
+    ``dropped`` maps the amounts that the API server drops to the rules that drop them.
     """
 
     pod: StoredPod
@@ -58,14 +58,14 @@ class Provenance(Record):
 def stored_pod(
     pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = (), *, before: Pod | None = None
 ) -> StoredPod:
-    """Return *pod* as its kubelet gets it; *limit_ranges* of other namespaces are passed over.
+    """Return *pod* as its kubelet gets it; *limit_ranges* of other namespaces are ignored.
 
-    A pod that the cluster holds already (it has a phase) is only read again; one that is to take the place of
-    *before*, as a resize wants it, gets defaults again, and loses nothing that it had. The kubelet reads
-    amounts as the API server writes them: ``1.5Gi`` arrives as ``1536Mi``. A static pod never gets to an API
-    server: its kubelet fills in defaults by itself, and amounts stay as they were written.
+    A pod that exists in the cluster (it has a phase) is only read again; one that replaces *before*, as in a
+    resize, gets defaults again, and keeps fields that *before* had. The kubelet reads amounts as the API
+    server writes them: ``1.5Gi`` arrives as ``1536Mi``. A static pod never reaches an API server: its kubelet
+    fills in the defaults, and amounts stay as they were written.
     """
-    # Without the sources of amounts, which take most of the time: there may be thousands of pods.
+    # Without the sources of amounts, which take most of the time; there may be thousands of pods.
     steps = _steps(pod, rules, limit_ranges, before)
     stored = _with_priority(reduce(lambda each, step: step.apply(each), steps, pod))
     if stored.static:
@@ -73,11 +73,11 @@ def stored_pod(
     try:
         return StoredPod(as_sent(stored))
     except ValueError:
-        return StoredPod(stored)  # a sum that has grown beyond any readable number
+        return StoredPod(stored)  # a sum beyond what quantities can express
 
 
 def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = ()) -> Provenance:
-    """Return where every amount of a pod comes from that goes the way of ``stored_pod``."""
+    """Return the source of every amount of a pod that is processed as by ``stored_pod``."""
     amounts = dict(_amounts(pod))
     sources = dict.fromkeys(amounts, _source_of(pod))
     dropped: dict[AmountField, str] = {}
@@ -94,7 +94,7 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] =
 
 
 def _source_of(pod: Pod) -> AmountSource:
-    """Return where the amounts of a pod come from if it has not been changed yet."""
+    """Return the source of the amounts of an unchanged pod."""
     if pod.virtual_machine is None:
         return AmountSource("written")
 
@@ -104,7 +104,7 @@ def _source_of(pod: Pod) -> AmountSource:
 
 
 def plainly_valid(pod: Pod) -> bool:
-    """Return whether a pod is so plain that the API server certainly takes it; False: not known."""
+    """Return whether a pod is so simple that the API server certainly accepts it; False: not known."""
     return (
         pod.resources is None
         and not pod.resource_claims
@@ -124,7 +124,7 @@ def _plain_name(name: str) -> bool:
 
 
 def _plainly_written(pod: Pod) -> bool:
-    """Return whether the manifest says nothing that is validated and that the model leaves out."""
+    """Return whether the manifest has no validated fields that the model omits."""
     written = manifest_of(pod)
     if written is None:
         return True
@@ -159,7 +159,7 @@ def _plain(container: Container) -> bool:
 
 
 def _plain_pages(resources: ResourceRequirements) -> bool:
-    """Return whether huge pages are whole, limited to what is requested, and not the only request."""
+    """Return whether huge pages are whole, with limits equal to requests, and not the only request."""
     limits, requests = resources.limits, resources.requests
     return not {"cpu", "memory"}.isdisjoint((*limits, *requests)) and all(
         name in limits and limits[name] == requests.get(name) and limits[name].nano % (size * 10**9) == 0
@@ -177,14 +177,14 @@ def _steps(
         return
     if before is not None or not pod.phase:
         yield from admission_steps(pod, rules.server, limit_ranges, before)
-    # Reading a pod from storage applies the defaults of reading.
+    # Reading a pod from storage applies the decoding defaults.
     yield from decoding_steps(rules.server)
 
 
 def admission_steps(
     pod: Pod, server: ServerRules, limit_ranges: Sequence["LimitRange"], before: Pod | None
 ) -> Iterator[Step]:
-    """Yield what happens to a pod on its way into storage, if it may take the place of *before*."""
+    """Yield the steps for a pod on its way into storage; it may replace *before*."""
     yield from creation_steps(server) if before is None else update_steps(server, before)
     yield from decoding_steps(server)
     if limit_ranges:
@@ -195,7 +195,7 @@ def admission_steps(
 
 
 def _with_priority(pod: Pod) -> Pod:
-    """Fill in the priority of a class that every cluster has."""
+    """Fill in the priority if the class is one that every cluster has."""
     if pod.priority is None and pod.priority_class_name in _SYSTEM_PRIORITIES:
         return pod._replace(priority=_SYSTEM_PRIORITIES[pod.priority_class_name])
     return pod

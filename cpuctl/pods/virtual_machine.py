@@ -1,6 +1,6 @@
-"""Virtual machines of KubeVirt as far as they decide what their pods ask for, and the cluster's say in it.
+"""KubeVirt's virtual machines and the cluster's settings, as far as they determine the pods' resources.
 
-Rules: KubeVirt v1.9.0, ``pkg/defaults`` and the admitters of ``pkg/virt-api/webhooks``; the pod itself is
+Rules: KubeVirt v1.9.0, ``pkg/defaults`` and the admitters of ``pkg/virt-api/webhooks``; the pod itself is in
 ``launcher_pod``.
 """
 
@@ -11,11 +11,11 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 RELEASE = "1.9"
-"""The release of KubeVirt whose rules are computed with."""
+"""The KubeVirt release whose rules are used."""
 EVEN_PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 SUPPLEMENTAL_POOL = "supplementalPool"
 _GATES_ON = frozenset({"ExternalNetResourceInjection", "GPUsWithDRA", "HostDevicesWithDRA", "ImageVolume"})
-"""Gates that are beta, and so enabled, among those that are checked here."""
+"""The beta gates, enabled by default, among those that are checked here."""
 _DEFAULT_CPU_REQUEST = Quantity.parse("100m")
 _LEAST_MEMORY = Quantity.parse("1M")
 _IO_POLICIES = ("shared", "auto", SUPPLEMENTAL_POOL)
@@ -31,7 +31,7 @@ class HostDevice(Record):
 
 
 class Interface(NamedTuple):
-    """A network interface of the guest; ``binding`` is its member of the manifest, ``plugin`` its name."""
+    """A guest's network interface; ``binding`` is its member of the manifest, ``plugin`` its plugin."""
 
     network: str
     model: str = ""
@@ -45,7 +45,7 @@ class Interface(NamedTuple):
 
 
 class Volume(Record):
-    """A volume by the member of the manifest that says what it is; ``hotplug`` if it comes later."""
+    """A volume with the member of the manifest that is its type; ``hotplug`` if it is attached later."""
 
     name: str
     source: str
@@ -61,7 +61,7 @@ class Network(Record):
 
 
 class Topology(NamedTuple):
-    """The guest's processors; 0 if nothing is said."""
+    """The guest's processors; 0 for unset values."""
 
     cores: int = 0
     sockets: int = 0
@@ -69,7 +69,7 @@ class Topology(NamedTuple):
 
     @property
     def vcpus(self) -> int:
-        """The product of what is said, in 32 bits (``hardware.GetNumberOfVCPUs``)."""
+        """The product of the values that are set, in 32 bits (``hardware.GetNumberOfVCPUs``)."""
         count = 0
         for factor in self:
             count = (count * factor & _UINT32 if count else factor) if factor else count
@@ -80,9 +80,9 @@ class Guest(NamedTuple):
     """The spec of a VirtualMachineInstance.
 
     ``requests`` and ``limits`` are ``spec.domain.resources``, ``memory`` is ``spec.domain.memory.guest``,
-    ``page_size`` as it is written, empty without huge pages. ``autoattach`` has what is set by the word
-    after it (``GraphicsDevice``), ``hooks`` counts the sidecars of an annotation. ``defaulted`` says whether
-    the ``topology`` or the ``memory`` was left out.
+    ``page_size`` as written, empty without huge pages. ``autoattach`` maps the suffixes of set fields
+    (``GraphicsDevice``) to their values, ``hooks`` counts the sidecars of an annotation. ``defaulted`` shows
+    whether the ``topology`` or the ``memory`` was omitted.
     """
 
     topology: Topology = Topology()
@@ -122,7 +122,7 @@ class Guest(NamedTuple):
 
     @property
     def wants_guaranteed(self) -> bool:
-        """Whether its own requests and limits are those of a Guaranteed pod."""
+        """Whether the guest's own requests and limits are those of a Guaranteed pod."""
         memory, cpu = (
             (self.requests.get(name, _NOTHING), self.limits.get(name, _NOTHING)) for name in ("memory", "cpu")
         )
@@ -150,7 +150,7 @@ class LabelTerm(Record):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Return whether an object with these labels is meant, as far as this goes."""
+        """Return whether an object with these labels meets this requirement."""
         match self.operator:
             case "In":
                 return labels.get(self.key) in self.values
@@ -163,21 +163,21 @@ class LabelTerm(Record):
 
 
 class Binding(Record):
-    """A network binding plugin that a cluster has: whether it needs a sidecar, and memory for it."""
+    """A cluster's network binding plugin: whether it needs a sidecar, and memory for it."""
 
     sidecar: bool = False
     memory: Quantity = _NOTHING
 
 
 class Support(Record):
-    """What a cluster lets the containers next to the guest's request, for one kind."""
+    """A cluster's requests and limits for one kind of container besides the guest's."""
 
     requests: Mapping[str, Quantity] = {}
     limits: Mapping[str, Quantity] = {}
 
 
 class Cluster(NamedTuple):
-    """What a KubeVirt object says, with its defaults; ``where`` is empty if there is none."""
+    """The settings of a KubeVirt object with defaults; ``where`` is empty without an object."""
 
     where: str = ""
     version: str = ""
@@ -198,12 +198,12 @@ class Cluster(NamedTuple):
     permitted_devices: frozenset[str] | None = None
 
     def enabled(self, gate: str) -> bool:
-        """Return whether a feature gate is on: as it is set, else if it is beta."""
+        """Return whether a feature gate is on: as set, otherwise if it is beta."""
         return self.gates.get(gate, gate in _GATES_ON)
 
 
 class NamespaceLimits(Record):
-    """Whether the pod gets a CPU limit automatically, and a memory limit of so many times the request."""
+    """Whether the pod gets an automatic CPU limit, and the ratio of its memory limit to the request."""
 
     cpu: bool = False
     memory_ratio: float | None = None
@@ -212,9 +212,9 @@ class NamespaceLimits(Record):
 class VirtualMachine(NamedTuple):
     """A guest with its defaults in its cluster.
 
-    ``kind`` and ``name`` are those of the object in which it was written, ``prefix`` the way to the guest
-    there: ``spec.template``, empty for a VirtualMachineInstance. ``instancetype`` is the one that its CPUs
-    and memory come from, as ``Kind NAME``, and ``types_emulator`` whether its emulator thread does, too.
+    ``kind`` and ``name`` are those of the object that contains it, ``prefix`` the path of the guest there:
+    ``spec.template``, empty for a VirtualMachineInstance. ``instancetype`` is the source of its CPUs and
+    memory, as ``Kind NAME``, and ``types_emulator`` whether the emulator thread is set there, too.
     ``network_resources`` are the resources of its networks' devices.
     """
 
@@ -237,12 +237,12 @@ class VirtualMachine(NamedTuple):
         return self.guest.architecture or self.cluster.architecture
 
     def field(self, *names: str) -> str:
-        """Name a field of the guest as it is written: ``spec.template.spec.domain.cpu.cores``."""
+        """Return the path of a field of the guest as written: ``spec.template.spec.domain.cpu.cores``."""
         return ".".join(filter(None, (self.prefix, *names)))
 
 
 def with_defaults(guest: Guest, cluster: Cluster) -> Guest:
-    """Fill in what the webhook fills in, as far as it decides resources."""
+    """Fill in the webhook's defaults that affect resources."""
     requests = dict(guest.requests)
     if guest.limits.get("cpu", _NOTHING).sign and not requests.get("cpu", _NOTHING).sign:
         requests["cpu"] = guest.limits["cpu"]
@@ -265,7 +265,7 @@ def with_defaults(guest: Guest, cluster: Cluster) -> Guest:
 
 
 def with_interface(guest: Guest, cluster: Cluster) -> Guest:
-    """Give a guest without any network the pod's."""
+    """Add the pod network to a guest without any network."""
     if guest.autoattach.get("PodInterface") is False or guest.networks or guest.interfaces:
         return guest
     default = Interface("default", binding=cluster.network_interface)
@@ -294,7 +294,7 @@ def _default_annotations(guest: Guest, cluster: Cluster) -> Mapping[str, str]:
 
 
 def page_bytes(guest: Guest) -> Quantity | None:
-    """Read the size of huge pages; None if there is none that can be read."""
+    """Return the size of huge pages; None if it is missing or unreadable."""
     try:
         return Quantity.parse(guest.page_size) if guest.page_size else None
     except ValueError:
@@ -302,14 +302,14 @@ def page_bytes(guest: Guest) -> Quantity | None:
 
 
 class Refusal(Record):
-    """Why KubeVirt does not store a guest: the field, as path below its spec, and what is wrong with it."""
+    """A reason why KubeVirt does not store a guest: the field, as path below its spec, and the problem."""
 
     field: tuple[str, ...]
     why: str
 
 
 def refusals(guest: Guest, cluster: Cluster) -> Iterator[Refusal]:
-    """Yield what KubeVirt's webhook has against CPUs and memory of a guest that has its defaults."""
+    """Yield the objections of KubeVirt's webhook to CPUs and memory of a guest that has its defaults."""
     yield from _cpu_refusals(guest)
     yield from _memory_refusals(guest)
     if guest.dedicated:

@@ -1,4 +1,4 @@
-"""What the scheduler decides: which node a pod is sent to, based on Node objects.
+"""The scheduler's decisions: the node that a pod is bound to, based on Node objects.
 
-Pure: values in, decisions out. What the kubelet there makes of the pod is the engine's business.
+Pure: values in, decisions out. What the kubelet on that node does with the pod is up to the engine.
 """

@@ -2,12 +2,12 @@
 
 Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
-NodeAffinity, PodTopologySpread (``model.py``), DynamicResources (what claims come to on a node is worked
-out by the program that serves them). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
+NodeAffinity, PodTopologySpread (``model.py``), DynamicResources (the claims' results on a node are computed
+by the program that serves them). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
 
-Not looked at are affinity to other pods, spread as pods themselves want it, host ports, images and volumes.
-A scheduler that scores only some of the nodes, as it does from 100 nodes on, or draws lots among
-equal ones, may choose another of these.
+Affinity to other pods, spread constraints of pods themselves, host ports, images and volumes are ignored.
+A scheduler that scores only some of the nodes, as it does from 100 nodes on, or chooses randomly among equal
+ones, may choose another node.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ _BEST = 100
 _PODS = "pods"
 _FIRST = ("cpu", "memory", "ephemeral-storage")
 _OF_NOTHING = {"cpu": Quantity.from_milli(100), "memory": Quantity.from_value(200 << 20)}
-"""What scores count for a container that requests none (``pkg/scheduler/util/pod_resources.go``)."""
+"""The requests assumed in scores for a container without any (``pkg/scheduler/util/pod_resources.go``)."""
 _LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD, _CLAIMS = 1, 1, 3, 2, 2, 2
 """The weights of scores."""
 
 
 class PodNeeds(NamedTuple):
-    """What the scheduler uses of a pod."""
+    """The parts of a pod that the scheduler uses."""
 
     selection: NodeSelection
     load: Load
 
     @classmethod
     def of(cls, pod: Pod) -> PodNeeds:
-        """Sum up a pod that comes; what its claims count as is known of a node only."""
+        """Return the needs of a new pod, without its claims, whose amounts are known only per node."""
         return cls(pod.node_selection or ANY_NODE, _load(pod._replace(counted_claims=())))
 
 
 def bound_load(pod: Pod) -> Load:
-    """Sum up a pod that is bound: while it is resized, the most of what it asks for, was granted and has."""
+    """Return the load of a bound pod: during a resize, the maximum of desired, allocated and actual."""
     return _load(_in_force(pod))
 
 
@@ -111,10 +111,10 @@ def _with_something(pod: Pod) -> Pod:
 
 
 def filter_reasons(needs: PodNeeds, node: NodeObject, load: Load) -> tuple[str, ...]:
-    """Say in the scheduler's words why a node cannot take a pod; nothing if it can."""
+    """Return in the scheduler's words why a pod cannot run on a node; empty if it can."""
     selection = needs.selection
     if (names := selection.names) is not None and node.name not in names:
-        return (_OTHER_NODES,)  # sorted out before all other filters
+        return (_OTHER_NODES,)  # excluded before all other filters
     if node.unschedulable and selection.untolerated([UNSCHEDULABLE], _KEEPING_OFF):
         return ("node(s) were unschedulable",)
     if selection.untolerated(node.taints, _KEEPING_OFF):
@@ -125,7 +125,7 @@ def filter_reasons(needs: PodNeeds, node: NodeObject, load: Load) -> tuple[str, 
 
 
 def shortages(amounts: Amounts, allocatable: Amounts, load: Load) -> Iterable[str]:
-    """Yield in the scheduler's words what a node has too little of for one more pod with these amounts."""
+    """Yield in the scheduler's words what a node lacks for one more pod with these amounts."""
     if load.pods + 1 > allocatable.get(_PODS, 0):
         yield "Too many pods"
     for name in (*_FIRST, *sorted(amounts.keys() - set(_FIRST))):
@@ -135,7 +135,7 @@ def shortages(amounts: Amounts, allocatable: Amounts, load: Load) -> Iterable[st
 
 
 def no_node_message(reasons: Iterable[tuple[tuple[str, ...], int]], nodes: int) -> str:
-    """Write the message of a pod that stays Pending; *reasons* come with the number of their nodes."""
+    """Return the message of a pod that stays Pending; *reasons* are given with the number of their nodes."""
     counts: Counter[str] = Counter()
     for texts, count in reasons:
         counts.update(dict.fromkeys(texts, count))
@@ -144,7 +144,7 @@ def no_node_message(reasons: Iterable[tuple[tuple[str, ...], int]], nodes: int) 
 
 
 def daemon_selection(selection: NodeSelection | None, *, host_network: bool) -> NodeSelection:
-    """Add to what a pod says of nodes the taints that every pod of a DaemonSet tolerates.
+    """Add to a pod's selection the tolerations of every pod of a DaemonSet.
 
     Rule: ``AddOrUpdateDaemonPodTolerations`` in ``pkg/controller/daemon/util`` of 1.36.
     """
@@ -154,7 +154,7 @@ def daemon_selection(selection: NodeSelection | None, *, host_network: bool) -> 
 
 
 def gets_daemon_pod(selection: NodeSelection, node: NodeObject) -> bool:
-    """Return whether a DaemonSet makes a pod for a node; whether that fits is for the scheduler to say.
+    """Return whether a DaemonSet creates a pod for a node; the scheduler decides whether it fits.
 
     Rule: ``NodeShouldRunDaemonPod`` in ``pkg/controller/daemon`` of 1.36.
     """
@@ -163,20 +163,20 @@ def gets_daemon_pod(selection: NodeSelection, node: NodeObject) -> bool:
 
 
 def daemon_pod_message(reasons: tuple[str, ...], nodes: int) -> str:
-    """Write the message of a DaemonSet's pod that stays Pending: it is made for one node alone."""
+    """Return the message of a DaemonSet's pod that stays Pending: it is created for one specific node."""
     others = [((_OTHER_NODES,), nodes - 1)] if nodes > 1 else []
     return no_node_message([(reasons, 1), *others], nodes)
 
 
 class Candidate(NamedTuple):
-    """A node that can take the pod, and what is bound to it."""
+    """A node that can run the pod, and the load bound to it."""
 
     node: NodeObject
     load: Load
 
 
 class Score(NamedTuple):
-    """What speaks for a node by itself; what is counted weighs by the most of all candidates."""
+    """The score of a node alone; its counts are normalized by the maximum of all candidates."""
 
     resources: int
     untolerated: int
@@ -184,7 +184,7 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, needs: PodNeeds, candidate: Candidate) -> Score:
-        """Look at one node that has passed the filter."""
+        """Score one node that has passed the filter."""
         selection, node = needs.selection, candidate.node
         return cls(
             _LEAST_ALLOCATED * least_allocated(needs.load, candidate)
@@ -197,10 +197,10 @@ class Score(NamedTuple):
 def totals(
     scores: Sequence[Score], spread: Iterable[int] | None = None, claims: Sequence[int] = ()
 ) -> list[int]:
-    """Sum up the scores of all nodes that have passed the filter, in their order; more is better.
+    """Return the total scores of all nodes that have passed the filter, in order; more is better.
 
-    *spread* is how well siblings of the pod are spread by each, if it has any, *claims* how much it is
-    preferred for what a pod's claims get there.
+    *spread* scores how well each node spreads siblings of the pod, if there are any, *claims* how much it is
+    preferred for the devices that the pod's claims get there.
     """
     most_taints = max((each.untolerated for each in scores), default=0)
     most_preferred = max((each.preferred for each in scores), default=0)
@@ -220,7 +220,7 @@ def _normalized(score: int, most: int) -> int:
 
 
 def least_allocated(pod: Load, candidate: Candidate) -> int:
-    """Score the share of CPU and memory that stays free; a resource that the node lacks does not count."""
+    """Score the share of CPU and memory that remains free; resources that the node lacks do not count."""
     allocatable, load = candidate.node.allocatable, candidate.load
     sums = {"cpu": load.scored_cpu + pod.scored_cpu, "memory": load.scored_memory + pod.scored_memory}
     free = [
@@ -232,7 +232,7 @@ def least_allocated(pod: Load, candidate: Candidate) -> int:
 
 
 def balanced_allocation(pod: Load, candidate: Candidate) -> int:
-    """Score how much nearer a pod brings the shares of CPU and memory; 0 for one that requests none."""
+    """Score how much a pod improves the balance of CPU and memory; 0 for one that requests neither."""
     requested = {name: pod.amounts.get(name, 0) for name in ("cpu", "memory")}
     if not any(requested.values()):
         return 0

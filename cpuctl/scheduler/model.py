@@ -1,4 +1,4 @@
-"""What the scheduler knows of nodes: their objects in the API server, and the pods that are bound to them."""
+"""The scheduler's view of nodes: their objects in the API server, and the pods bound to them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log
@@ -11,14 +11,14 @@ from cpuctl.pods.node_selection import Taint
 from cpuctl.quantity import Quantity
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
-"""The taint that stands for ``spec.unschedulable``, which ``kubectl cordon`` sets."""
+"""The taint that represents ``spec.unschedulable``, which ``kubectl cordon`` sets."""
 
 Amounts = Mapping[str, int]
-"""Amounts by resource: CPU in milli, all others in bytes or pieces."""
+"""Amounts by resource: CPU in milli-CPUs, all others in bytes or whole units."""
 
 
 class NodeObject(NamedTuple):
-    """A Node as the API server has it; ``pods`` is among the amounts that are ``allocatable``."""
+    """A Node in the API server; the ``allocatable`` amounts include ``pods``."""
 
     name: str
     allocatable: Amounts
@@ -29,9 +29,9 @@ class NodeObject(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What the pods request together that are bound to a node.
+    """The total requests of the pods bound to a node.
 
-    ``scored_cpu`` and ``scored_memory`` count a little for containers that request none, as scores do.
+    ``scored_cpu`` and ``scored_memory`` include defaults for containers without requests, as in scores.
     """
 
     pods: int = 0
@@ -53,17 +53,17 @@ class Load(NamedTuple):
 
 
 def amount_of(name: str, quantity: Quantity) -> int:
-    """Write an amount as the scheduler counts it."""
+    """Return an amount in the scheduler's unit."""
     return quantity.milli_value if name == "cpu" else quantity.value
 
 
-# How the default scheduler spreads the replicas of a controller over nodes and zones if no pod says how.
+# The default spreading of a controller's replicas over nodes and zones, if pods have no own constraints.
 #
 # Rule: ``PodTopologySpread`` with its default constraints (at most 3 more on a node than on another, at most
-# 5 more in a zone, both only wished for), ``pkg/scheduler/framework/plugins/podtopologyspread`` of 1.36.
+# 5 more in a zone, both only preferred), ``pkg/scheduler/framework/plugins/podtopologyspread`` of 1.36.
 # Siblings are the pods of one ReplicaSet, ReplicationController or StatefulSet: a Service that selects one of
-# them selects all, and others are none of the controller's. Services that select pods without such a
-# controller, and constraints that pods have themselves, are not looked at.
+# them is assumed to select all of them and no others. Services that select pods without such a controller,
+# and constraints of pods themselves, are ignored.
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 _NAMED_SKEW, _ZONE_SKEW = 3, 5
@@ -72,11 +72,11 @@ _SPREAD = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "State
 """Controllers whose selectors the scheduler looks up; a Deployment's pods are those of its ReplicaSet."""
 
 Siblings = tuple[str, str]
-"""What the replicas of one controller have in common: the namespace, and kind and name of the controller."""
+"""The common key of one controller's replicas: the namespace, and kind and name of the controller."""
 
 
 def siblings_of(pod: Pod) -> Siblings | None:
-    """Return whose replica a pod is, None if the scheduler does not spread it by default."""
+    """Return the key of a pod's controller; None if the scheduler does not spread the pod by default."""
     owner = owner_of(pod) or ""
     if owner.partition("/")[0] not in _SPREAD:
         return None
@@ -86,9 +86,9 @@ def siblings_of(pod: Pod) -> Siblings | None:
 
 
 class Domain(NamedTuple):
-    """So many nodes, each with so many siblings of a pod; the zone as their labels have it.
+    """A number of nodes in a zone by their labels, each with the same number of siblings of a pod.
 
-    ``named`` tells whether they have a label with their host's name: without, siblings there do not count.
+    ``named`` shows whether they have a hostname label: without it, siblings there do not count.
     """
 
     nodes: int
@@ -98,7 +98,7 @@ class Domain(NamedTuple):
 
 
 def spread_scores(candidates: Sequence[Domain], others: Iterable[Domain]) -> list[int]:
-    """Score nodes that passed the filter, 100 being best; *others* count for their zones."""
+    """Score nodes that passed the filter, up to 100; *others* count only for their zones."""
     zones = dict.fromkeys((each.zone or "" for each in candidates), 0)
     for each in (*candidates, *others):
         if (zone := each.zone or "") in zones:

@@ -1,4 +1,4 @@
-"""NodeResourceTopology objects: what an exporter publishes of a node's NUMA nodes, and who ran there then.
+"""NodeResourceTopology objects: a node's NUMA nodes as an exporter publishes them, and its pods then.
 
 Rule: ``topology.node.k8s.io/v1alpha2`` of noderesourcetopology-api 7f99f9c; for settings
 ``pkg/noderesourcetopology/nodeconfig`` of scheduler-plugins 903da7d, for fingerprints podfingerprint 929f98b.
@@ -41,11 +41,11 @@ POLICY_NAMES: Mapping[str, tuple[str, str]] = {
     )
     for level in ("Pod", "Container")
 }
-"""The names in ``topologyPolicies``, with the policy and the scope that they stand for."""
+"""The names in ``topologyPolicies``, with the policy and the scope that they mean."""
 
 
 class FingerprintMethod(StrEnum):
-    """Which pods a fingerprint covers."""
+    """The pods that a fingerprint covers."""
 
     ALL = "all"
     EXCLUSIVE = "with-exclusive-resources"
@@ -72,12 +72,12 @@ class Zone(NamedTuple):
 
     @property
     def numa_id(self) -> int | None:
-        """The NUMA node that its name tells, None if it tells none."""
+        """The NUMA node in its name; None if there is none."""
         return numa_id_of(self.name)
 
 
 class Owner(NamedTuple):
-    """What the object goes away with."""
+    """The owner with which the object is deleted."""
 
     api_version: str
     kind: str
@@ -96,23 +96,23 @@ class NodeTopology(NamedTuple):
     owner: Owner | None = None
 
     def attribute(self, name: str) -> str | None:
-        """Return an attribute, the first of its name, None if there is none."""
+        """Return the first attribute of a name; None if it is missing."""
         return next((value for key, value in self.attributes if key == name), None)
 
     @property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the pods that the quantities were computed from, None if there is none."""
+        """The fingerprint of the pods that the quantities were computed from; None without one."""
         return self.attribute(FINGERPRINT_ATTRIBUTE) or dict(self.annotations).get(FINGERPRINT_ANNOTATION)
 
     @property
     def fingerprint_method(self) -> FingerprintMethod:
-        """Which pods the fingerprint covers; all of them by default."""
+        """The pods that the fingerprint covers; by default, all."""
         exclusive = self.attribute(METHOD_ATTRIBUTE) == FingerprintMethod.EXCLUSIVE
         return FingerprintMethod.EXCLUSIVE if exclusive else FingerprintMethod.ALL
 
 
 class TopologySettings(NamedTuple):
-    """What the object contains about the node's Topology Manager."""
+    """The settings of the node's Topology Manager in the object."""
 
     policy: str = "none"
     scope: str = "container"
@@ -120,7 +120,7 @@ class TopologySettings(NamedTuple):
 
 
 def topology_settings(topology: NodeTopology) -> TopologySettings:
-    """Read the settings as the scheduler plugin does: attributes win, what is not valid does not count."""
+    """Read the settings like the scheduler plugin: attributes take precedence, invalid ones are ignored."""
     policy, scope, most = TopologySettings()
     if topology.policies:
         policy, scope = POLICY_NAMES.get(topology.policies[0], (policy, scope))
@@ -141,13 +141,13 @@ def _most_numa_nodes(text: str) -> int | None:
 
 
 def numa_id_of(name: str) -> int | None:
-    """Return the NUMA node that the name of a zone or a cost tells (``node-1``), None if it tells none."""
+    """Return the NUMA node in the name of a zone or a cost (``node-1``); None if there is none."""
     match = _ZONE_NAME.fullmatch(name)
     return int(match[1]) if match and len(match[1]) < 19 else None
 
 
 def pods_fingerprint(pods: Iterable[tuple[str, str]]) -> str:
-    """Return the fingerprint of pods, each a namespace and a name: their order does not count, twice does."""
+    """Return the fingerprint of pods (namespace and name); order does not matter, duplicates do."""
     hashes = sorted(xxh64(name.encode(), xxh64(namespace.encode())) for namespace, name in pods)
     data = b"".join(each.to_bytes(8, "little") for each in hashes)
     return f"{_FINGERPRINT_PREFIX}{xxh64(data):016x}"

@@ -1,4 +1,4 @@
-"""Nodes and NodeResourceTopologies as ``kubectl get nodes,noderesourcetopologies -o json`` writes them."""
+"""Nodes and NodeResourceTopologies as ``kubectl get nodes,noderesourcetopologies -o json`` prints them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TOPOLOGY_HINT = "create it with kubectl get noderesourcetopologies -o json"
 
 
 def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
-    """Read Nodes, alone or in lists; other objects do not count.
+    """Read Nodes, alone or in lists; other objects are ignored.
 
-    Raise InputError with file, line and path for one that an API server could not have, for two of one name,
-    and if there is none.
+    Raise InputError with file, line and path for one that an API server could not have, for duplicate names,
+    and without any Node.
     """
     found: dict[str, NodeObject] = {}
     for document in load_documents(data, where):
@@ -36,10 +36,10 @@ def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
 
 
 def read_node_topologies(data: bytes, where: str) -> tuple[NodeTopology, ...]:
-    """Read NodeResourceTopologies, alone or in lists; other objects do not count.
+    """Read NodeResourceTopologies, alone or in lists; other objects are ignored.
 
-    Raise InputError with file, line and path for one that an API server could not have, for two of one name,
-    and if there is none.
+    Raise InputError with file, line and path for one that an API server could not have, for duplicate names,
+    and without any such object.
     """
     found: dict[str, NodeTopology] = {}
     for document in load_documents(data, where):
@@ -61,7 +61,7 @@ def _objects(cursor: Cursor, wanted: str) -> Iterator[Cursor]:
         yield cursor
     elif isinstance(kind, str) and kind.endswith("List"):
         for item in cursor.optional("items", Cursor.items, []):
-            # The items of a NodeList may do without a kind of their own.
+            # The items of a NodeList may omit their kind.
             own = item.value.get("kind", kind.removesuffix("List")) if isinstance(item.value, dict) else None
             if own == wanted:
                 yield item

@@ -1,8 +1,8 @@
 """Filter and score of the scheduler plugin NodeResourceTopologyMatch.
 
-Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plugin reads of an
-object what is *available* in zones of type Node, and decides by that alone. If it would crash, or return
-a score that the scheduler refuses, the answer says so.
+Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plugin decides only by
+the *available* resources in an object's zones of type Node. If it would crash, or return a score that the
+scheduler refuses, the answer reports that.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from cpuctl.scheduler.node_topology import NUMA_ZONE, NodeTopology, numa_id_of, 
 NANO = 10**9
 _BEST = 100
 _FARTHEST = 255
-"""The distance of zones whose cost is not given."""
+"""The distance between zones without a given cost."""
 _MOST_ZONES = 64
 _MOST_COMBINED = 200_000
-"""Combinations of NUMA nodes that are tried at most; 16 of them have no more than 12,870 of one size."""
+"""The maximum number of combinations of NUMA nodes tried; 16 nodes have at most 12,870 of one size."""
 _ALWAYS_THERE = ("cpu", "memory", "pods", "ephemeral-storage")
 _HOST_LEVEL = ("ephemeral-storage", "storage")
 
 Nanos = Mapping[str, int]
-"""Amounts by resource, in units of 10^-9, which no quantity divides."""
+"""Amounts by resource, in units of 10^-9, the finest resolution of quantities."""
 
 
 class Strategy(StrEnum):
@@ -50,12 +50,12 @@ class Scoring(NamedTuple):
     weights: tuple[tuple[str, int], ...] = ()
 
     def weight(self, name: str) -> int:
-        """Return the weight of a resource; a weight below 1 does not count."""
+        """Return the weight of a resource; a weight below 1 is ignored."""
         return max(dict(self.weights).get(name, 1), 1)
 
 
 class Part(NamedTuple):
-    """One container: which kind of messages it has, and what it requests."""
+    """One container: its kind, which determines messages, and its requests."""
 
     name: str
     kind: ContainerKind
@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 
 class TopologyRequest(NamedTuple):
-    """What the plugin looks at of a pod; ``whole`` is what it asks for if the scope is the pod."""
+    """The parts of a pod that the plugin uses; ``whole`` are its requests if the scope is the pod."""
 
     qos: QosClass
     parts: tuple[Part, ...]
@@ -71,7 +71,7 @@ class TopologyRequest(NamedTuple):
 
     @classmethod
     def of(cls, pod: Pod) -> TopologyRequest:
-        """Sum up a pod; pod-level resources count for its class alone."""
+        """Return the request of a pod; pod-level resources only affect its class."""
         parts = tuple(
             Part(
                 each.name, each.kind, {name: amount.nano for name, amount in each.resources.requests.items()}
@@ -88,13 +88,13 @@ class TopologyRequest(NamedTuple):
 
     @property
     def unseen(self) -> bool:
-        """Whether the plugin always accepts it: it requests nothing that could be on a NUMA node."""
+        """Whether the plugin always accepts it: it requests no resource that could be on a NUMA node."""
         named = (name for part in self.parts for name in part.requests)
         return self.qos is QosClass.BEST_EFFORT and all(map(_native, named))
 
 
 class NumaZone(NamedTuple):
-    """What is available on one NUMA node; changed while containers are placed."""
+    """The resources available on one NUMA node; they change while containers are placed."""
 
     id: int
     available: dict[str, int]
@@ -102,7 +102,7 @@ class NumaZone(NamedTuple):
 
 
 class Unaligned(NamedTuple):
-    """Why a node is filtered: the plugin's message, and which container found too little of what."""
+    """Why a node is filtered out: the plugin's message, and the container and resource that do not fit."""
 
     message: str
     container: str = ""
@@ -110,19 +110,19 @@ class Unaligned(NamedTuple):
 
     @property
     def crash(self) -> bool:
-        """Whether the scheduler ends instead: then there is not too little of anything."""
+        """Whether the scheduler crashes instead: then no resource is missing."""
         return not self.resource
 
 
 class TopologyScore(NamedTuple):
-    """A score, 0 to 100; ``failure`` says what happens instead of one."""
+    """A score, 0 to 100; ``failure`` is what happens instead of scoring."""
 
     value: int
     failure: str = ""
 
 
 class PluginCrashError(Exception):
-    """The plugin would end in a Go panic, which ends the scheduler."""
+    """The plugin would cause a Go panic, which ends the scheduler."""
 
 
 def numa_zones(topology: NodeTopology) -> list[NumaZone]:
@@ -136,7 +136,7 @@ def numa_zones(topology: NodeTopology) -> list[NumaZone]:
             raise PluginCrashError(f"{zone.name}: index out of range [64] with length 64")
         costs = {other: cost for name, cost in zone.costs if (other := numa_id_of(name)) is not None}
         zones.append(NumaZone(number, {each.name: each.available.nano for each in zone.resources}, costs))
-    # Of zones of one id, all get the costs of the last one.
+    # All zones of one id get the costs of the last one.
     last = {zone.id: zone.costs for zone in zones}
     return [zone._replace(costs=last[zone.id]) for zone in zones]
 
@@ -144,9 +144,9 @@ def numa_zones(topology: NodeTopology) -> list[NumaZone]:
 def filter_topology(
     request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Say why the plugin filters a node, None if it lets the pod pass.
+    """Return why the plugin filters out a node; None if it accepts the node.
 
-    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError if the plugin
+    *node_resources* are the names of the Node's allocatable resources. Raise PluginCrashError if the plugin
     crashes.
     """
     if request.unseen or topology is None:
@@ -172,7 +172,7 @@ def filter_topology(
 def _fitting_zone(
     requests: Nanos, qos: QosClass, zones: Sequence[NumaZone], known: Collection[str]
 ) -> tuple[int, str]:
-    """Return the lowest NUMA node that suits, and the resource that rules out the last one, if any."""
+    """Return the lowest suitable NUMA node, and the resource that rules out the last one, if any."""
     suiting = (1 << _MOST_ZONES) - 1
     for name, amount in sorted(requests.items()):
         if not amount:
@@ -202,7 +202,7 @@ def _take(requests: Nanos, qos: QosClass, zones: Iterable[NumaZone]) -> None:
 def score_topology(
     request: TopologyRequest, topology: NodeTopology | None, scoring: Scoring
 ) -> TopologyScore:
-    """Score a node; there is no normalization afterwards."""
+    """Score a node; the score is not normalized afterwards."""
     if request.qos is not QosClass.GUARANTEED:
         return TopologyScore(_BEST)
     if topology is None:
@@ -220,7 +220,7 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
     if scoring.strategy is Strategy.LEAST_NUMA_NODES:
         score = _least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes)
         if score < 0:
-            # A pod needs more NUMA nodes than the object allows: 8, unless it says otherwise.
+            # A pod needs more NUMA nodes than the object allows: 8 by default.
             return TopologyScore(0, f"the scheduler rejects the score: {score} is less than 0")
         return TopologyScore(score)
     if settings.policy != "single-numa-node":
@@ -237,7 +237,7 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
 
 
 def _worst_zone(requests: Nanos, zones: Sequence[NumaZone], scoring: Scoring) -> int | None:
-    """Return the lowest score of a zone but for 0; None if it is no number."""
+    """Return the lowest nonzero score of a zone, or 0; None if a score is not a number."""
     lowest = 0
     for zone in zones:
         if scoring.strategy is Strategy.BALANCED_ALLOCATION:
@@ -279,7 +279,7 @@ def _balanced(requests: Nanos, available: Nanos) -> int | None:
 
 
 def _value(nanos: int) -> int:
-    """Round up to whole units, as the plugin counts."""
+    """Round up to whole units, like the plugin."""
     return -(-nanos // NANO)
 
 
@@ -298,20 +298,20 @@ def _least_numa_nodes(requests: Iterable[Nanos], zones: Sequence[NumaZone], most
 
 
 def least_numa_score(count: int, most: int, *, nearest: bool) -> int:
-    """Score how many NUMA nodes are needed, and whether no others of that number are nearer together."""
+    """Score the number of NUMA nodes needed, and whether no combination of that size is closer together."""
     unit = _BEST // most
     return _BEST - count * unit + (unit // 2 if nearest else 0)
 
 
 class FewestZones(NamedTuple):
-    """The fewest NUMA nodes that hold a request, and whether none of that number are nearer together."""
+    """The fewest NUMA nodes that fit a request, and whether no combination of that size is closer."""
 
     ids: tuple[int, ...]
     nearest: bool
 
 
 def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | None:
-    """Find the fewest NUMA nodes that hold a request together, the nearest of those; None if none do."""
+    """Return the fewest NUMA nodes that together fit a request, the closest of these; None if none do."""
     members = [at for at, zone in enumerate(zones) if all(name in zone.available for name in requests)]
     for count in range(_lower_bound(requests, [zones[at] for at in members]), len(members) + 1):
         _refuse_too_many(len(zones), count)
@@ -325,7 +325,7 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
         if not fits:
             continue
         nearest = shortest_distance(zones, combinations(range(len(zones)), count), count)
-        # Of the nearest ones the first is used, even if distances beyond the farthest are given.
+        # The first of the closest ones is used, even if given distances exceed the farthest.
         best = min(fits, key=lambda chosen: _distance(zones, chosen))
         distance = _distance(zones, best)
         if distance >= (_FARTHEST + 1) * count**2:
@@ -336,7 +336,7 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
 
 
 def _refuse_too_many(zones: int, count: int) -> None:
-    """Raise InputError if the plugin itself would be busy for minutes: no node has as many NUMA nodes."""
+    """Raise InputError if the plugin itself would take minutes: no node has this many NUMA nodes."""
     if (number := comb(zones, count)) > _MOST_COMBINED:
         what = f"{number:,} combinations of {count} out of {zones} NUMA nodes"
         raise InputError(
@@ -347,7 +347,7 @@ def _refuse_too_many(zones: int, count: int) -> None:
 
 
 def _lower_bound(requests: Nanos, zones: Sequence[NumaZone]) -> int:
-    """Return how many zones hold the request at the least; more than there are if all of them do not."""
+    """Return a lower bound of zones that fit the request; more than exist if all together do not."""
     bound = 1
     for name, amount in requests.items():
         held, count = 0, 0
@@ -360,7 +360,7 @@ def _lower_bound(requests: Nanos, zones: Sequence[NumaZone]) -> int:
 
 
 def shortest_distance(zones: Sequence[NumaZone], chosen: Iterable[Sequence[int]], count: int) -> int:
-    """Return the smallest sum of costs among choices of *count* zones, at most the farthest distance each."""
+    """Return the smallest sum of costs among choices of *count* zones, at most that of farthest distances."""
     return min(_FARTHEST * count**2, *(_distance(zones, each) for each in chosen))
 
 
@@ -369,7 +369,7 @@ def _distance(zones: Sequence[NumaZone], chosen: Sequence[int]) -> int:
 
 
 def _take_in_order(requests: Nanos, zones: Sequence[NumaZone], ids: Iterable[int]) -> None:
-    """Take from one zone after the other; the plugin takes an id for a place in its list."""
+    """Take from one zone after another; the plugin uses an id as an index of its list."""
     for name, amount in requests.items():
         left = amount
         for number in ids:
@@ -405,5 +405,5 @@ def _affine(name: str) -> bool:
 
 
 def _counted(name: str) -> bool:
-    """Return whether a scheduler counts a resource of a Node, apart from those that it always knows."""
+    """Return whether a scheduler counts a Node's resource in addition to those that it always knows."""
     return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))

@@ -1,1 +1,1 @@
-"""A node's history over simulated time: decisions, when CPU sets reach cgroups, and who sees what."""
+"""A node's history over simulated time: decisions, CPU sets in cgroups, and what is visible when."""

@@ -1,4 +1,4 @@
-"""What the events of a timeline do."""
+"""The effects of a timeline's events."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _act_on_container(world: World, life: PodLife, event: ContainerEvent) -> Non
 
 
 def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
-    """Return what keeps a container from starting or ending; empty if nothing does."""
+    """Return what prevents a container from starting or ending; empty if nothing does."""
     one = life.containers[event.container]
     if not event.starts:
         return "" if one.runs else "is not running"
@@ -96,7 +96,7 @@ def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
 
 
 def act_on_kubelet(world: World, event: KubeletEvent) -> None:
-    """Stop the kubelet, start it, or both; a new one is another process with another setup."""
+    """Stop the kubelet, start it, or both; the new process may have another setup."""
     if event.action is KubeletAction.START and world.kubelet is not None:
         world.record(EntryKind.IGNORED, "the kubelet is already running")
         return
@@ -130,8 +130,8 @@ def _reboot(world: World) -> None:
 def hotplug_cpus(world: World, event: HotplugEvent) -> None:
     """Take CPUs offline or bring them back online.
 
-    Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: with v1, a cgroup loses CPUs that go offline for
-    good; with v2, only while they are offline.
+    Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: with v1, a cgroup permanently loses CPUs that go
+    offline; with v2, only while they are offline.
     """
     world.online = world.online & ~event.offline | event.online
     for what, cpus in (("now offline", event.offline), ("now online", event.online)):

@@ -1,9 +1,9 @@
 """The periodic work of a kubelet: its CPU Manager reconciles CPU sets, and pods are synced.
 
-Rule: kubelet v1.36 ``cpu_manager.go``, ``reconcileState``, and KEP-6122: release what is due, forget removed
-containers, write every changed CPU set, in this order. ``SyncPod`` (KEP-1287) whenever there is a reason to:
-weights, status, and later the pod's volumes. The resize is complete, and the status shows the new resources,
-once all of its CPU sets are applied and no delay is pending.
+Rule: kubelet v1.36 ``cpu_manager.go``, ``reconcileState``, and KEP-6122: release CPUs that are due, forget
+removed containers, write every changed CPU set, in this order. ``SyncPod`` (KEP-1287) runs whenever there is
+a reason: weights, status, and later the pod's volumes. The resize is complete, and the status shows the new
+resources, once all of its CPU sets are applied and no delay is pending.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cpuctl.timeline.world.world import ContainerLife, PodLife, World, cpus_text
 
 
 def reconcile(world: World, kubelet: KubeletProcess) -> None:
-    """Make one pass of the CPU Manager's loop."""
+    """Run one pass of the CPU Manager's loop."""
     _release(world, kubelet)
     before = kubelet.node.state.default
     kubelet.node.clean_up()
@@ -50,7 +50,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
         if released and life is not None:
             written = own_or_shared(kubelet, key) == kubelet.last_update.get(key, 0)
             if written or not life.containers[key[1]].runs:
-                # No file is to be written, so nothing else asks for this.
+                # No file is to be written, so nothing else triggers this.
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
             world.record(
                 EntryKind.DELAY_PASSED,
@@ -64,7 +64,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
 def _settle(
     world: World, kubelet: KubeletProcess, life: PodLife, name: str, container: ContainerLife
 ) -> None:
-    """Write the CPU set of one container, if its runtime was last given another one."""
+    """Write the CPU set of one container if its runtime last got a different one."""
     key: Key = (life.uid, name)
     wanted = own_or_shared(kubelet, key)
     if not container.runs or wanted == kubelet.last_update.get(key, 0):
@@ -91,7 +91,7 @@ def _settle(
 
 
 def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Sync one pod, unless it has been removed meanwhile."""
+    """Sync one pod, unless it has been removed in the meantime."""
     life = world.pods.get(uid)
     if life is None or not life.runs or ends(world, kubelet, life):
         return
@@ -108,7 +108,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
 
 
 def _write_weights(world: World, life: PodLife) -> None:
-    """Have the runtime write ``cpu.weight`` of every running container immediately: only CPU sets wait."""
+    """Let the runtime write ``cpu.weight`` of every running container immediately: only CPU sets wait."""
     for container in life.running.allocated.all_containers:
         one, milli = life.containers[container.name], requested_milli(container)
         if one.runs and one.milli != milli:
@@ -130,7 +130,7 @@ def cpusets_change(kubelet: KubeletProcess, life: PodLife) -> bool:
 
 
 def sync_volumes(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Write a pod's volumes, unless it has been removed meanwhile."""
+    """Write a pod's volumes, unless it has been removed in the meantime."""
     life = world.pods.get(uid)
     if life is not None and life.runs:
         write_volumes(world, kubelet, life)

@@ -1,9 +1,10 @@
-"""A kubelet starts: on the machine as it is now, on the files that the last one left, with the pods that run.
+"""The start of a kubelet on the current machine, with its predecessor's files and the running pods.
 
-Rule: kubelet v1.36, ``cmd/kubelet/app/server.go`` and ``HandlePodAdditions``. KEP-6122 of scale-downs that
-waited: the kubelet sees that a container has more CPUs than its pod requests, allocates again, and the whole
-delay starts over. A kubelet that cannot resize exclusive CPUs rejects the change instead, and the container
-keeps them (scenario 8 of the KEP's tests). With the announced delay of pods a wait outlasts the restart.
+Rule: kubelet v1.36, ``cmd/kubelet/app/server.go`` and ``HandlePodAdditions``. KEP-6122 for pending
+scale-downs: the kubelet sees that a container has more CPUs than its pod requests, allocates again, and the
+whole delay starts over. A kubelet that cannot resize exclusive CPUs rejects the change instead, and the
+container keeps them (scenario 8 of the KEP's tests). With the announced per-pod delay, a pending scale-down
+survives the restart.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SWITCHED_OFF = (
 
 
 def start_kubelet(world: World) -> None:
-    """Start the installed kubelet; if it does not start, record why."""
+    """Start the installed kubelet; if that fails, record why."""
     world.why_down = ""
     setup = world.setup
     if not isinstance(setup.kubelet, Kubelet):
@@ -71,7 +72,7 @@ def start_kubelet(world: World) -> None:
 
 
 def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProcess | NotRunning:
-    """Start the managers on the state files, or return what keeps them from starting."""
+    """Start the managers on the state files, or return what prevents it."""
     info = machine_info(world)
     started = replace(kubelet, cgroup_version=world.timeline.cgroup_version)
     node = start_node(info, started, fit=True)
@@ -111,7 +112,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
 
 
 def machine_info(world: World) -> MachineInfo:
-    """Return the machine as a kubelet sees it now."""
+    """Return the machine as a kubelet currently sees it."""
     source = world.timeline.machine
     offline = source.machine.online.mask & ~world.online
     return kubelet_view(without(source.machine, offline)) if offline else source.info
@@ -127,7 +128,7 @@ def state_reader(gates: FeatureGates) -> StateReader:
 
 
 def _readmit(world: World, kubelet: KubeletProcess) -> None:
-    """Process all pods of the node, oldest first, including those that waited for a kubelet."""
+    """Admit all pods of the node, oldest first, including those that waited for a kubelet."""
     for life in [life for life in world.pods.values() if life.deleted]:
         world.record(EntryKind.REMOVED, "is removed: the kubelet stops its containers", life)
         forget(world, life)
@@ -199,13 +200,13 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
             if granted.restarts(container, KILLED):
                 start(world, kubelet, life, container)
             else:
-                # It is unknown how it ended, so it failed (ContainerStatusUnknown).
+                # How it ended is unknown, so it counts as failed (ContainerStatusUnknown).
                 end(world, life, container.name, KILLED)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 
 
 def _as_held(kubelet: KubeletProcess, pod: StoredPod) -> StoredPod:
-    """Return the pod with as many CPUs for each container as it has, if it is due another number."""
+    """Return the pod with the CPUs that each container holds, where that differs from its entitlement."""
     held, rules = kubelet.node.state.assignments.get(pod.uid, {}), kubelet.node.pod_rules
     if not held or kubelet.node.cpu.rules.divides(pod):
         return pod
@@ -219,7 +220,7 @@ def _as_held(kubelet: KubeletProcess, pod: StoredPod) -> StoredPod:
 
 
 def _with_cpus(container: Container, count: int) -> ResourceRequirements:
-    """Return a container's resources with so many CPUs."""
+    """Return a container's resources with this number of CPUs."""
     cpus = {"cpu": Quantity.from_value(count)}
     resources = container.resources
     return replace(resources, requests={**resources.requests, **cpus}, limits={**resources.limits, **cpus})
@@ -230,7 +231,7 @@ def _go_on(
 ) -> None:
     """Keep pending scale-downs that are still valid; the others start again if they are still requested.
 
-    Rule: the announced redesign of KEP-6122: another boot, or another size asked for since, means a new wait.
+    Rule: the announced redesign of KEP-6122: a reboot, or another size requested since, starts a new wait.
     """
     kept = {
         each.name: each.resources

@@ -2,7 +2,7 @@
 
 Sources: ``pkg/kubelet/kubelet.go``, ``pkg/kubelet/cm``, ``pkg/kubelet/allocation`` and
 ``cmd/kubelet/app/server.go`` of 1.27 to 1.36, and the event recorder of client-go. Decisions on CPUs are
-printed at every verbosity, pods that come and go from 2 on, events with their reasons from 3 on.
+printed at every verbosity, added and removed pods from 2 on, events with their reasons from 3 on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_EVENTS = 1_000_000
 
 
 class LogEventKind(Enum):
-    """The kinds of events; each is one or several lines of the log, by release."""
+    """The kinds of events; each has one or several forms of log lines, depending on the release."""
 
     STARTED = auto()
     START_FAILED = auto()
@@ -43,9 +43,9 @@ class LogEventKind(Enum):
 class LogEvent(NamedTuple):
     """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of a line that names several.
 
-    ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``hints`` are those for every
-    resource of a line that tells some, and what all come to. ``text`` is an error or the message
-    of a rejection, whose ``reason`` is that of the pod's status, empty if the log has none.
+    ``cpus`` are those of an assignment, ``version`` is that of a starting kubelet. ``hints`` are those in a
+    line by resource, and the merged one. ``text`` is an error or the message of a rejection, whose ``reason``
+    is that of the pod's status, empty if the log has none.
     """
 
     kind: LogEventKind
@@ -103,7 +103,7 @@ _PLEG_UID = re.compile(r'"?ID"?:\s*"?([\w-]+)')
 
 
 def read_events(text: str, source: str) -> Iterator[LogEvent]:
-    """Yield the events of a log, in its order; times never go back, although lines of several threads may.
+    """Yield the events of a log in its order; times never go back, although those of the lines may.
 
     Raise InputError for invalid CPU lists, and for more than the maximum number of events.
     """
@@ -150,7 +150,7 @@ def _event(line: LogLine, source: str) -> LogEvent | None:
             return _rejection(event, line)
         case LogEventKind.RAN:
             return _ran(event, fields.get("event", ""))
-        case LogEventKind.AGREED if "bestHint" not in fields:  # the CPU Manager says so, too, of its own
+        case LogEventKind.AGREED if "bestHint" not in fields:  # the CPU Manager logs it for its own hint, too
             return event._replace(kind=LogEventKind.CONSIDERED)
         case LogEventKind.CONSIDERED | LogEventKind.HINTED | LogEventKind.AGREED | LogEventKind.KEPT if (
             not event.pod
@@ -164,7 +164,7 @@ _HINTS = re.compile(r'"?(?P<resource>[\w./-]+)"?: ?\[(?P<hints>(?:[^\[\]]*NUMANo
 
 
 def _hints(line: LogLine) -> Mapping[str, str]:
-    """Read topology hints; resources without hints are left out: the log shows one kind of none."""
+    """Read topology hints; resources without any are omitted: the log does not show which kind of none."""
     if line.message == "TopologyHints":
         found = _HINTS.finditer(line.fields.get("hints", ""))
         return {each["resource"]: hints_text(_each_hint(each["hints"])) for each in found}
@@ -174,7 +174,7 @@ def _hints(line: LogLine) -> Mapping[str, str]:
 
 
 def _each_hint(text: str) -> Iterator[tuple[int | None, bool]]:
-    """Read hints as Go prints them, with a bit for every node, or as JSON, with their number."""
+    """Read hints as Go prints them, with one bit per node, or as JSON, as a decimal number."""
     base = 10 if '"NUMANodeAffinity"' in text else 2
     for nodes, preferred in _HINT.findall(text):
         none = nodes in {"<nil>", "null"}
@@ -199,7 +199,7 @@ def _cpus(line: LogLine, source: str) -> CPUSet:
 
 
 def _rejection(event: LogEvent, line: LogLine) -> LogEvent | None:
-    """Read who is rejected and why; errors of a manager stand for an admission that goes on to fail."""
+    """Read the rejected pod and the reason; a manager's error means an admission that is about to fail."""
     fields = line.fields
     reason = fields.get("reason", "")
     if line.message == "Event occurred":
@@ -211,7 +211,7 @@ def _rejection(event: LogEvent, line: LogLine) -> LogEvent | None:
 
 
 def _ran(event: LogEvent, text: str) -> LogEvent | None:
-    """Read which pod's first process runs; the event's ID is the pod's UID."""
+    """Read the pod whose first process runs; the event's ID is the pod's UID."""
     if "ContainerStarted" not in text:
         return None
     uid = _PLEG_UID.search(text)

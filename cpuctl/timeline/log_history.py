@@ -1,7 +1,7 @@
-"""A kubelet's log as moments of a timeline: what happened, and what is expected according to the log.
+"""A kubelet's log as moments of a timeline: events, and expectations according to the log.
 
-An expectation is what the kubelet did; the replay finds what it should have done. Nothing is invented: pods
-without a manifest are left out, and what the log does not contain is not expected.
+An expectation is what the kubelet did; the replay computes what it should have done. Nothing is invented:
+pods without a manifest are omitted, and only what the log contains is expected.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from cpuctl.timeline.model import (
 )
 
 SetupOf = Callable[[str, str], KubeletSetup]
-"""Gives the kubelet of a release that a log names, at a place in the log; empty for one that it does not."""
+"""Return the kubelet of the release that a log names at a given place; empty for an unnamed release."""
 
 _TOPOLOGY = "TopologyAffinityError"
 _MANAGER_START = re.compile(r"start (?:cpu|memory) manager error: ")
-"""The prefix of errors of managers; how other errors are wrapped differs by release."""
+"""The prefix of managers' errors; other errors are wrapped differently by release."""
 _DECIDES = frozenset(
     {LogEventKind.CONSIDERED, LogEventKind.HINTED, LogEventKind.AGREED, LogEventKind.KEPT, LogEventKind.RAN}
 )
-"""Events that only a started kubelet has."""
+"""Events that only a running kubelet logs."""
 
 
 class LoggedHistory(NamedTuple):
-    """A log as a part of a timeline, and what it lacks.
+    """A log as part of a timeline, and its gaps.
 
-    ``left_out`` are the pods without a manifest with the CPUs that they got, ``kept`` those that had CPUs
-    from a state file which the log does not show, ``unseen`` the pods of manifests that never appeared.
+    ``left_out`` are the pods without a manifest with the CPUs that they got, ``kept`` those with CPUs from a
+    state file that the log does not show, ``unseen`` the manifests' pods that never appeared.
     """
 
     setup: KubeletSetup
@@ -55,7 +55,7 @@ class LoggedHistory(NamedTuple):
 
 @dataclass(slots=True)
 class _Admission:
-    """The lines on a pod while the kubelet decides on it: pods are decided on one after the other."""
+    """The lines about a pod during its admission; pods are admitted one after the other."""
 
     pod: str
     latest: LogEvent
@@ -72,7 +72,7 @@ class _Admission:
 def history_of(
     events: Iterable[LogEvent], source: str, pods: Mapping[str, TimelinePod], setup_of: SetupOf
 ) -> LoggedHistory | None:
-    """Put the events of a log, with the pods by full name, into moments; None if it has no usable events."""
+    """Convert the events of a log to moments, with pods by full name; None if it has no usable events."""
     reading = None
     for event in events:
         if reading is None:
@@ -131,7 +131,7 @@ class _Reading:
             act(event)
 
     def finish(self) -> LoggedHistory:
-        """Say what is known at the end of the log."""
+        """Return the result at the end of the log."""
         self._settle()
         return LoggedHistory(
             setup=self.setup,
@@ -173,7 +173,7 @@ class _Reading:
         self._happen(event, KubeletEvent(action, self.current))
 
     def _admission(self, event: LogEvent) -> _Admission:
-        """Return the admission that an event is of: that of another pod has come to its end."""
+        """Return the admission that an event belongs to; one of another pod has ended."""
         if self.open is None or self.open.pod != event.pod:
             self._close()
             self._arrive(event.pod, event)
@@ -229,7 +229,7 @@ class _Reading:
         admission.latest = event
 
     def _reject(self, event: LogEvent) -> None:
-        """Note why a pod is rejected: the reason of its status comes after the error of a manager."""
+        """Record why a pod is rejected: the reason in its status follows a manager's error."""
         name = event.pod or (self.open.pod if self.open is not None else "")
         if not name:
             return
@@ -245,7 +245,7 @@ class _Reading:
             self._tell(admission)
 
     def _ran(self, event: LogEvent) -> None:
-        """Take it that a pod with a process is admitted; containers that got no CPUs then have none."""
+        """Treat a pod with a process as admitted; containers that got no CPUs then have none."""
         admission = self.present.get(event.pod)
         if admission is None or event.pod in self.running:
             return
@@ -271,16 +271,16 @@ class _Reading:
             self._happen(event, Remove(name))
 
     def _settle(self) -> None:
-        """End what is open: pods that no line mentions were admitted when they came, in this order."""
+        """End open admissions: pods that no line mentions were admitted on arrival, in this order."""
         self._close()
         for name, event in list(self.waiting.items()):
             self.waiting.pop(name)
-            if name not in self.seen:  # one that has been here and ended is not decided on again
+            if name not in self.seen:  # a pod that was here before and ended is not admitted again
                 self._arrive(name, event)
                 self.present[name] = _Admission(name, event)
 
     def _close(self) -> None:
-        """End an admission; a hint that no agreement follows is one that the policy did not take."""
+        """End an admission; a hint without a following agreement was refused by the policy."""
         admission, self.open = self.open, None
         if admission is None:
             return
@@ -292,12 +292,12 @@ class _Reading:
         self._tell(admission)
 
     def _tell(self, admission: _Admission) -> None:
-        """Expect what the log has of a pod that was decided on."""
+        """Add the expectations that the log gives for an admitted or rejected pod."""
         if admission.pod not in self.pods:
             return
         expected: dict[str, Expected] = {}
         if hints := _comparable(admission.hints, self.pods[admission.pod]):
-            expected["hints"] = hints  # first: what is decided follows from them
+            expected["hints"] = hints  # first: decisions follow from them
         if admission.rejected:
             status: dict[str, Expected] = {"phase": "Failed"}
             why = {"reason": admission.reason, "message": admission.message}
@@ -313,7 +313,7 @@ class _Reading:
 
 
 def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dict[str, Expected]:
-    """Leave out hints for devices, which a replay does not know, and results that include them."""
+    """Drop hints for devices, which a replay does not know, and results that include them."""
     asks = (
         name
         for container in pod.pod.all_containers

@@ -1,4 +1,4 @@
-"""The content of a timeline: a node, its kubelet, pods, and what happens when. Times are in nanoseconds."""
+"""The content of a timeline: a node, its kubelet, pods, and events. Times are in nanoseconds."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -27,8 +27,8 @@ ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 class KubeletSetup(Record):
     """An installed kubelet: its configuration, or why it cannot load it.
 
-    ``preview``: the gate of KEP-5554 enables its allocator in any release. ``grace_of_pods``: the delay comes
-    from the pods' own field, as announced, and a pending delay continues after a restart.
+    ``preview``: the gate of KEP-5554 enables its allocator in any release. ``grace_of_pods``: the delay is
+    taken from the pods' own field, as announced, and a pending delay continues after a restart.
     """
 
     kubelet: Kubelet | StartRefused | KubeletFault
@@ -38,12 +38,12 @@ class KubeletSetup(Record):
 
     @property
     def minor(self) -> int:
-        """The minor of the release."""
+        """The minor version of the release."""
         return self.release.minor
 
     @property
     def version(self) -> str:
-        """Name the release."""
+        """The name of the release."""
         return str(self.release)
 
 
@@ -69,13 +69,13 @@ BEST_HINT = "best"
 
 
 def hint_text(nodes: int | None, *, preferred: bool) -> str:
-    """Write a topology hint: its NUMA nodes, and whether it is preferred."""
+    """Format a topology hint: its NUMA nodes, and whether it is preferred."""
     where = "any nodes" if nodes is None else f"nodes {CPUSet(nodes) or 'none'}"
     return f"{where} preferred" if preferred else where
 
 
 def hints_text(hints: Iterable[tuple[int | None, bool]]) -> str:
-    """Write the hints for one resource, in the order of their sets: that in which kubelets ask differs."""
+    """Format the hints for one resource, sorted by NUMA nodes, as kubelets use different orders."""
     ordered = sorted({(nodes or 0, nodes is None, preferred) for nodes, preferred in hints})
     return "; ".join(
         hint_text(None if unbound else nodes, preferred=preferred) for nodes, unbound, preferred in ordered
@@ -92,7 +92,7 @@ class TimelinePod(Record):
 class Admit(Record):
     """A pod is created on the node, or (``scheduled``) as soon as it fits there according to the scheduler.
 
-    Its containers run at once, init containers having ended, unless *start* is False.
+    Its containers run at once, after its init containers, unless *start* is False.
     """
 
     pod: TimelinePod
@@ -101,7 +101,7 @@ class Admit(Record):
 
 
 class Resize(Record):
-    """Containers of a pod get other resources: ``PATCH`` of its subresource ``resize``."""
+    """Containers of a pod get new resources: ``PATCH`` of its subresource ``resize``."""
 
     pod: str
     resources: Mapping[str, ResourceRequirements]
@@ -130,7 +130,7 @@ class ContainerEvent(Record):
 
 
 class KubeletAction(StrEnum):
-    """What is done to the kubelet."""
+    """An action on the kubelet."""
 
     STOP = "stop"
     START = "start"
@@ -150,20 +150,20 @@ class KubeletEvent(Record):
 
 
 class ServerEvent(Record):
-    """The API server is another one from now on."""
+    """The API server is replaced."""
 
     server: ApiServer
 
 
 class HotplugEvent(Record):
-    """CPUs (masks) go offline or come back: the kernel and the next start of a kubelet see it."""
+    """CPUs (masks) go offline or come back: visible to the kernel and to the next kubelet that starts."""
 
     offline: int = 0
     online: int = 0
 
 
 class StateFileEdit(Record):
-    """A state file is edited: deleted (``text`` None), or replaced."""
+    """A state file is deleted (``text`` None) or replaced."""
 
     file: str
     text: str | None = None
@@ -193,11 +193,11 @@ Event: TypeAlias = (
 )
 
 Expected: TypeAlias = "Mapping[str, Expected] | str | int | bool | None"
-"""What is expected: a part of what ``views`` returns, in the same form."""
+"""An expectation: a part of what ``views`` returns, in the same form."""
 
 
 class Moment(Record):
-    """What happens or is expected at a time; ``where`` is the place in the file or the log."""
+    """An event or expectation at a time; ``where`` is its location in the file or the log."""
 
     at: int
     event: Event | None = None
@@ -206,11 +206,11 @@ class Moment(Record):
 
 
 class Timing(Record):
-    """How long each step takes.
+    """The duration of each step.
 
-    ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet looks every 100 ms:
-    ``pkg/kubelet/volumemanager/volume_manager.go``), ``pod_sync`` from a reason to sync a pod until that
-    happens, ``reconcile_pass`` from the start of a pass of the CPU Manager to its end.
+    ``volume_sync`` is the time from a pod's sync to the new content of its volumes (a kubelet checks every
+    100 ms: ``pkg/kubelet/volumemanager/volume_manager.go``), ``pod_sync`` from a reason to sync a pod to its
+    sync, ``reconcile_pass`` from the start of a pass of the CPU Manager to its end.
     """
 
     volume_sync: int = 100 * MILLISECOND
@@ -229,10 +229,10 @@ class Timeline(Record):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status shows its new resources only when its CPU sets are applied, as KEP-6122
-    requires; False shows what would happen otherwise. ``log`` names the log that it is made of. ``dra``
-    decides on claims of pods, and ``claims`` serves them, None if no pod has any. ``in_place`` is what
-    decides instead of every kubelet that starts, None for real kubelets. ``assumed`` says why a release other
-    than the default is assumed for the kubelet, if the timeline names none.
+    requires; False shows what would happen otherwise. ``log`` names the log that it was created from.
+    ``dra`` are the objects that affect pods' claims, and ``claims`` serves claims, None if no pod has any.
+    ``in_place`` is the policy that decides instead of every kubelet that starts, None for real kubelets.
+    ``assumed`` is why the kubelet is assumed to have a release other than the default, if none is named.
     """
 
     machine: MachineSource

@@ -1,7 +1,7 @@
-"""A runtime's requests as moments of a timeline: the pods, as far as their containers show them.
+"""A runtime's requests as moments of a timeline, with the pods as far as their containers show them.
 
-A container's shares, quota and memory limit show what its pod requested, if the kubelet writes them; requests
-that it does not write stay unknown and are listed. Expected are the CPU sets that the kubelet asked for.
+A container's shares, quota and memory limit show its requests and limits, if the kubelet writes them;
+requests that it does not write stay unknown and are listed. The kubelet's CPU sets are the expectations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cpuctl.timeline.model import Admit, ContainerEvent, Event, Expected, Moment
 from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
 
 _LEAST_SHARES, _MOST_SHARES = shares_of(0), shares_of(256_000)
-"""The shares that a kubelet writes for no request, and for 256 CPUs or more."""
+"""The shares that a kubelet writes without a request, and for 256 CPUs or more."""
 _GUARANTEED_SCORE, _BEST_EFFORT_SCORE = -997, 1000
 _PAGES = {"KB": "Ki", "MB": "Mi", "GB": "Gi"}
 _CALM = 10 * SECOND
@@ -34,13 +34,13 @@ kubelet's loop take time.
 
 
 class RuntimeHistory(NamedTuple):
-    """A log of requests as a part of a timeline, and what it lacks.
+    """A log of requests as part of a timeline, and its gaps.
 
-    ``pods`` are by full name. As many pods as ``running`` tells were there when the log began, and come with
-    the first moments; ``assigned`` are the CPUs that containers had then, by UID and container. ``made`` are
-    the pods that no manifest was given for, of these ``taken_as_init`` have containers that had ended before
-    another came, ``without_memory`` requests that nothing shows, and ``capped`` shares that stand for 256
-    CPUs or more. ``unseen`` are manifests whose pod never appeared.
+    ``pods`` are by full name. ``running`` is the number of pods that existed when the log began, which are
+    created by the first moments; ``assigned`` are the CPUs that containers had then, by UID and container.
+    ``made`` are the pods without a manifest, of which ``taken_as_init`` have containers that had ended before
+    another appeared, ``without_memory`` unknown memory requests, and ``capped`` shares that mean 256 CPUs or
+    more. ``unseen`` are manifests whose pod never appeared.
     """
 
     moments: tuple[Moment, ...]
@@ -65,7 +65,7 @@ class _LoggedContainer:
 
 @dataclass(slots=True)
 class _LoggedPod:
-    """A pod: its latest sandbox or container came with the request at the place ``latest``."""
+    """A pod; ``latest`` is the index of the request that created its latest sandbox or container."""
 
     name: str
     uid: str
@@ -75,7 +75,7 @@ class _LoggedPod:
 
     @property
     def qos_class(self) -> QosClass | None:
-        """What its control group tells, or how its containers end when memory does; None for neither."""
+        """The class by its control group, or by its containers' OOM scores; None if neither shows it."""
         if "kubepods" in self.parent:
             classes = {"burstable": QosClass.BURSTABLE, "besteffort": QosClass.BEST_EFFORT}
             return next((each for word, each in classes.items() if word in self.parent), QosClass.GUARANTEED)
@@ -90,7 +90,7 @@ class _LoggedPod:
 def runtime_history(
     requests: Sequence[RuntimeRequest], source: str, manifests: Mapping[str, TimelinePod]
 ) -> RuntimeHistory | None:
-    """Put requests into moments, with manifests by full name; None if they concern no pod."""
+    """Convert requests to moments, with manifests by full name; None if they concern no pod."""
     reading = _Reading(source)
     for place, request in enumerate(requests):
         reading.take(place, request)
@@ -100,7 +100,7 @@ def runtime_history(
 
 
 class _Reading:
-    """Who was there, of whom what was seen."""
+    """The pods and containers that appear in the requests."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -110,7 +110,7 @@ class _Reading:
         self.running: dict[int, list[tuple[str, Value]]] = {}
 
     def take(self, place: int, request: RuntimeRequest) -> None:
-        """Note the pods and containers of a request."""
+        """Record the pods and containers of a request."""
         match request.name:
             case "Synchronize":
                 self._synchronize(place, request)
@@ -127,7 +127,7 @@ class _Reading:
                 pass
 
     def pod(self, request: RuntimeRequest, place: int | None = None) -> _LoggedPod | None:
-        """Return the pod of a request, None if it names none; at a *place* it comes, or comes again."""
+        """Return the pod of a request, None if it names none; with a *place*, it is (re)created there."""
         return self._logged_pod(self.objects.of(request, "pod"), place)
 
     def container(self, request: RuntimeRequest) -> str:
@@ -151,7 +151,7 @@ class _Reading:
         return pod
 
     def _come(self, pod: _LoggedPod, found: Value) -> None:
-        """Note a container; those of its pod that have ended by then are assumed to be init containers."""
+        """Record a container; those of its pod that have ended by then are assumed to be init containers."""
         name = text_of(member(found, "name"))
         if not name:
             return
@@ -164,7 +164,7 @@ class _Reading:
         pod.containers[name] = _LoggedContainer(name, member(found, "linux", "resources"), score)
 
     def _synchronize(self, place: int, request: RuntimeRequest) -> None:
-        """Note who runs already, in the order in which their containers were created."""
+        """Record the containers that run already, in order of their creation."""
         listed = self.objects.of(request, "containers")
         containers = sorted(
             listed if isinstance(listed, list) else (),
@@ -183,7 +183,7 @@ class _Reading:
 
 
 class _HistoryWriter:
-    """Puts what was read into moments."""
+    """A converter of the requests that were read to moments."""
 
     def __init__(
         self, reading: _Reading, requests: Sequence[RuntimeRequest], manifests: Mapping[str, TimelinePod]
@@ -204,7 +204,7 @@ class _HistoryWriter:
         self.turns = sorted(self._turns())
 
     def history(self) -> RuntimeHistory:
-        """Go through the requests again, now that all containers of all pods are known."""
+        """Process the requests again, now that all containers of all pods are known."""
         for place, request in enumerate(self.requests):
             self._take(place, request)
         made = [each for uid, each in self.reading.pods.items() if uid not in self.given]
@@ -232,7 +232,7 @@ class _HistoryWriter:
         return TimelinePod(_pod_of(logged))
 
     def _turns(self) -> Iterator[int]:
-        """Yield the times at which CPUs may change hands: sandboxes that come or go."""
+        """Yield the times at which CPUs may change owners: when sandboxes are created or removed."""
         for request in self.requests:
             if request.name in ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"):
                 pod = self.reading.pod(request)
@@ -240,7 +240,7 @@ class _HistoryWriter:
                     yield request.at
 
     def _take(self, place: int, request: RuntimeRequest) -> None:
-        """Report a request; what is of no pod or of none that was seen is left out."""
+        """Convert a request; those without a pod or for an unknown pod are skipped."""
         if request.name == "Synchronize":
             self._synchronize(request, self.reading.running[place])
         elif (pod := self.reading.pod(request)) is None or pod.uid in self.replaced:
@@ -269,12 +269,12 @@ class _HistoryWriter:
         return {each.name for each in self.pods[uid].pod.all_containers}
 
     def _is_init(self, uid: str, name: str) -> bool:
-        """Return whether a container's end matters: others start again, or go with the pod."""
+        """Return whether a container's end matters: others restart, or end with the pod."""
         kinds = {each.name: each.kind for each in self.pods[uid].pod.all_containers}
         return kinds[name] is ContainerKind.INIT
 
     def _synchronize(self, request: RuntimeRequest, running: Sequence[tuple[str, Value]]) -> None:
-        """Let containers run that did so when the plugin came, at first on the CPUs that they had."""
+        """Start the containers that ran when the plugin connected, initially on the CPUs that they had."""
         beginning = not self.moments
         newest = {self.reading.pods[uid].name: uid for uid, _ in running}
         self.replaced.update(uid for uid, _ in running if uid not in newest.values())
@@ -291,9 +291,9 @@ class _HistoryWriter:
             self._start(request, uid, name, {})
 
     def _admit(self, request: RuntimeRequest, uid: str) -> None:
-        """Let a pod come; one of its name that still runs has been deleted by force, or none could come.
+        """Create a pod; one of the same name that still runs must have been force-deleted before.
 
-        The kubelet takes that for gone from then on, although its containers have yet to end.
+        The kubelet considers that one removed from then on, although its containers have not ended yet.
         """
         name = self.reading.pods[uid].name
         before = self.present.get(name)
@@ -306,7 +306,7 @@ class _HistoryWriter:
         self._happen(request, Admit(self.pods[uid], start=False))
 
     def _create(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
-        """Let a container start for the first time: later ones change nothing of who has which CPUs."""
+        """Start a container for the first time: later starts do not change the owners of CPUs."""
         cpus = self._cpus(request, self.reading.objects.of(request, "container"))
         expected: dict[str, Expected] = {}
         first = (pod.uid, name) not in self.started
@@ -325,7 +325,7 @@ class _HistoryWriter:
         self.moments.append(Moment(request.at - self.begin, event, expected, self._place(request)))
 
     def _resize(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
-        """Resize a pod in place if a container gets other amounts: most updates are of CPU sets alone."""
+        """Resize a pod in place if a container gets new amounts: most updates only change CPU sets."""
         found = self.reading.objects.of(request, "resources")
         if (number_of(member(found, "cpu", "shares")) or 0) < _LEAST_SHARES:
             return
@@ -336,7 +336,7 @@ class _HistoryWriter:
         self._happen(request, Resize(pod.name, {name: wanted}))
 
     def _is_calm(self, at: int) -> bool:
-        """Return whether no pod with CPUs of its own comes or goes so close that the pool may be either's."""
+        """Return whether no pod with exclusive CPUs is added or removed so close that the pool is unclear."""
         return bisect_left(self.turns, at - _CALM) == bisect_right(self.turns, at + _CALM)
 
     def _cpus(self, request: RuntimeRequest, found: Value) -> CPUSet:
@@ -359,7 +359,7 @@ def _names_of(pods: Iterable[_LoggedPod]) -> tuple[str, ...]:
 
 
 def _exclusive(pod: Pod) -> Iterator[str]:
-    """Name the containers that a static policy gives CPUs of their own."""
+    """Yield the names of the containers that a static policy gives exclusive CPUs."""
     if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
         return
     for each in pod.all_containers:
@@ -369,7 +369,7 @@ def _exclusive(pod: Pod) -> Iterator[str]:
 
 
 def _pod_of(logged: _LoggedPod) -> Pod:
-    """Make the pod that the kubelet must have had, as far as it shows."""
+    """Return the pod that the kubelet must have had, as far as can be seen."""
     namespace, _, name = logged.name.partition("/")
     containers = [
         Container(
@@ -392,7 +392,7 @@ def _pod_of(logged: _LoggedPod) -> Pod:
 def _resources(found: Value, qos_class: QosClass | None) -> ResourceRequirements:
     """Turn a container's cgroup values back into requests and limits.
 
-    Requests for memory are written nowhere: a Guaranteed pod has its limits, another one none that is known.
+    Memory requests are not written anywhere: those of a Guaranteed pod equal its limits, others are unknown.
     """
     request, limit = _requested_milli(found), _limited_milli(found)
     limits = dict(_huge_pages(found))
@@ -401,7 +401,7 @@ def _resources(found: Value, qos_class: QosClass | None) -> ResourceRequirements
         limits["memory"] = Quantity.from_value(memory)
     requests = dict(limits)
     if qos_class is QosClass.GUARANTEED:
-        # A kubelet may lift the quota of exclusive CPUs, and shares end at 256 CPUs.
+        # A kubelet may lift the quota of exclusive CPUs, and shares are capped at 256 CPUs.
         request = limit = max(request, limit)
     elif memory > 0:
         requests["memory"] = Quantity()
@@ -413,7 +413,7 @@ def _resources(found: Value, qos_class: QosClass | None) -> ResourceRequirements
 
 
 def _requested_milli(found: Value) -> int:
-    """Turn shares back into milli-CPUs, of which each amount has shares of its own."""
+    """Convert shares back to milli-CPUs; each amount has distinct shares."""
     shares = number_of(member(found, "cpu", "shares")) or 0
     return -(-shares * 1000 // 1024) if shares > _LEAST_SHARES else 0
 

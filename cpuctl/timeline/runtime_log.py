@@ -1,8 +1,8 @@
 """The log of the Node Resource Interface plugin ``logger``, with a runtime's requests as events.
 
-Rule: ``plugins/logger`` of containerd/nri 8ec8b28: every object of a request is YAML, a line of it in each
-line of the log, behind the request's name. The log is logrus' text: ``time="..." level=info msg="..."``, or
-on a terminal ``INFO [0012] ...``; any prefix (``kubectl logs --timestamps``, a journal) is ignored.
+Rule: ``plugins/logger`` of containerd/nri 8ec8b28: every object of a request is YAML, one line of it per log
+line, after the request's name. The log is in logrus' text format: ``time="..." level=info msg="..."``, or on
+a terminal ``INFO [0012] ...``; any prefix (``kubectl logs --timestamps``, a journal) is ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cpuctl.messages.log_lines import MOST_CHARACTERS, unquoted
 from cpuctl.records import Record
 
 MAX_REQUESTS = 200_000
-"""The maximum number of requests: a busy node has some thousands in a day."""
+"""The maximum number of requests: a busy node has several thousand in a day."""
 _WRITTEN = re.compile(r'(?:^|\s)time="(?P<time>[^"]{1,64})" level=\w+ msg=(?P<said>"(?:[^"\\]|\\.)*+"|\S+)')
 _SHOWN = re.compile(
     r"(?:^|\s|\x1b\[\d+m)INFO\s*(?:\x1b\[0m)?\[(?P<seconds>\d{4,9})\](?:\x1b\[0m)? ?(?P<said>.*)"
@@ -34,7 +34,7 @@ _FIRST = frozenset({"pod", "pods", "request"})
 
 
 class RuntimeRequest(Record):
-    """One request: its name, when it came (nanoseconds), the line it begins on, and its objects' texts."""
+    """One request: its name, its time in nanoseconds, the line it begins on, and its objects' texts."""
 
     name: str
     at: int
@@ -43,14 +43,14 @@ class RuntimeRequest(Record):
 
 
 def is_runtime_log(text: str) -> bool:
-    """Determine from its beginning whether a text is such a log."""
+    """Return whether a text is such a log, judging by its beginning."""
     return next(read_requests(text[:MOST_CHARACTERS], ""), None) is not None
 
 
 def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
     """Yield the requests of a log in their order; times never go back.
 
-    What is cut off before its beginning is left out. Raise InputError for more than the maximum.
+    A request whose beginning is cut off is skipped. Raise InputError for more than the maximum.
     """
     request: RuntimeRequest | None = None
     lines: list[str] | None = None
@@ -87,7 +87,7 @@ def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
 
 
 def _line(line: str) -> tuple[int, re.Match[str]] | None:
-    """Return when a line was written, and what it says of a request."""
+    """Return the time of a line and its part of a request."""
     if (written := _WRITTEN.search(line)) is not None:
         stated = written["said"]
         at = _time(written["time"])
@@ -109,14 +109,14 @@ def _time(text: str) -> int | None:
 
 
 class Objects:
-    """Reads the objects of requests; the same text, which comes with every request of a pod, once."""
+    """A reader of requests' objects; a text that repeats with every request of a pod is parsed once."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.read: dict[str, Value] = {}
 
     def of(self, request: RuntimeRequest, name: str) -> Value:
-        """Return an object of a request, None if it has none.
+        """Return an object of a request; None if it has no such object.
 
         Raise InputError for invalid YAML, for example in a truncated log.
         """
@@ -135,7 +135,7 @@ class Objects:
 
 
 def member(found: Value, *path: str) -> Value:
-    """Follow members of a printed object, by their names in snake_case or in camelCase; None for no such."""
+    """Return a nested member of a printed object, by names in snake_case or camelCase; None if missing."""
     for name in path:
         if not isinstance(found, dict):
             return None
@@ -145,14 +145,14 @@ def member(found: Value, *path: str) -> Value:
 
 
 def text_of(found: Value) -> str:
-    """Return a text, empty for all else."""
+    """Return a text, empty for any other value."""
     return found if isinstance(found, str) else ""
 
 
 def number_of(found: Value) -> int | None:
-    """Return a number, which may be wrapped (``{value: 1024}``) or a text; None if there is none."""
+    """Return a number, which may be wrapped (``{value: 1024}``) or a text; None for any other value."""
     if isinstance(found, dict):
-        # An optional number that is there and 0 is printed as an empty object.
+        # An optional number that is set to 0 is printed as an empty object.
         found = found.get("value", 0)
     if isinstance(found, bool):
         return None

@@ -1,7 +1,7 @@
-"""The simulation of a timeline: what is due happens first, then events, then what follows from them.
+"""The simulation of a timeline: due work is done first, then events, then their consequences.
 
-Time is a number: an hour without events takes no longer than a second. At one moment the kubelet's own work
-comes first; each event sees what those before it have done, and each expectation all that takes no time.
+Time is a number: an hour without events takes no longer than a second. At each moment, the kubelet's own work
+comes first; each event sees the effects of earlier ones, and each expectation all immediate effects.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 
 MAX_STEPS = 1_000_000
-"""The maximum number of passes and syncs of a replay: more are a mistake in the timeline."""
+"""The maximum number of passes and syncs of a replay: more indicate a mistake in the timeline."""
 
 
 class Simulation:
-    """A world and what has been found in it so far.
+    """A world and the results of its simulation so far.
 
-    ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn. ``calls``
-    collects what a plugin of the runtime would answer, if requested.
+    ``checked`` counts expectations, ``settled`` the entries whose consequences have been applied. ``calls``
+    collects the answers of a runtime's plugin, if requested.
     """
 
     def __init__(self, timeline: Timeline, calls: RuntimeCalls | None = None) -> None:
@@ -84,7 +84,7 @@ class Simulation:
         return min((time for time in times if time is not None), default=None)
 
     def _work(self) -> bool:
-        """Do the first thing that is due now; tell whether that was to try resizes again."""
+        """Do the first work that is due now; return whether that was a retry of resizes."""
         world = self.world
         if world.starts_at is not None and world.starts_at <= world.now:
             world.starts_at = None
@@ -97,9 +97,9 @@ class Simulation:
             self.calls.settled(self.world)
 
     def _settle(self, *, retried: bool = False) -> None:
-        """Let follow what takes no time: pods are bound, files written, and what has changed is noted.
+        """Apply immediate consequences: bind pods, write files, and record changes.
 
-        A resize that is refused again is not reported, but may leave traces.
+        A repeated refusal of a resize is not reported, but may have side effects.
         """
         self._notify_runtime()
         schedule(self.world)

@@ -1,6 +1,6 @@
-"""Cgroup values as the files of cgroup v1 and v2 show them afterwards.
+"""Cgroup values as the files of cgroup v1 and v2 show them once written.
 
-What the kubelet does not write keeps the kernel's default, and is reported with it. Files:
+Values that the kubelet does not write keep the kernel's default and are reported with it. Files:
 *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
 """
 
@@ -25,7 +25,7 @@ _V1_UNLIMITED = -1
 
 
 class WeightFormula(StrEnum):
-    """How CPU shares become ``cpu.weight``: the kubelet's straight line, or the runtimes' later curve."""
+    """How CPU shares convert to ``cpu.weight``: the kubelet's linear formula or the runtimes' later curve."""
 
     LINEAR = "linear"
     CURVED = "curved"
@@ -45,17 +45,17 @@ def formula_of_runtime(text: str) -> WeightFormula:
 
 
 class CgroupFile(Record):
-    """What a file shows; ``written``: a kubelet or runtime puts it there, else the kernel does."""
+    """The content of a file; ``written``: by a kubelet or runtime, otherwise it is the kernel's default."""
 
     text: str
     written: bool = True
 
 
 class CgroupHost(Record):
-    """What the files depend on apart from the values.
+    """The host's properties that the files depend on in addition to the values.
 
-    With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages
-    of ``memory_page`` bytes.
+    With the *systemd* driver, quotas are whole hundredths of a CPU; the kernel rounds memory down to whole
+    pages of ``memory_page`` bytes.
     """
 
     systemd: bool = False
@@ -63,7 +63,7 @@ class CgroupHost(Record):
 
 
 def v2_files(values: CgroupValues, formula: WeightFormula, host: CgroupHost) -> dict[str, CgroupFile]:
-    """Name the files of cgroup v2 with what they show; pods have the kubelet's linear weight."""
+    """Return the files of cgroup v2 by name; pods have the kubelet's linear weight."""
     quota, period = _quota(values, host), values.period or DEFAULT_PERIOD
     files = {
         "cpu.weight": CgroupFile(str(formula.weight(values.shares))),
@@ -82,7 +82,7 @@ def v2_files(values: CgroupValues, formula: WeightFormula, host: CgroupHost) -> 
 
 
 def v1_files(values: CgroupValues, host: CgroupHost) -> dict[str, CgroupFile]:
-    """Name the files of cgroup v1 with what they show."""
+    """Return the files of cgroup v1 by name."""
     quota, limited = _quota(values, host), values.period is not None
     files = {
         "cpu.shares": CgroupFile(str(values.shares)),

@@ -1,4 +1,4 @@
-"""CPU and huge pages as the kernel counts them: shares, weights, quotas, page size names.
+"""CPU and huge pages in the kernel's units: shares, weights, quotas, page size names.
 
 Rule: ``pkg/kubelet/cm/helpers_linux.go`` and ``opencontainers/cgroups``. Integers, division truncates.
 """
@@ -10,9 +10,9 @@ from math import ceil, log2
 from cpuctl.quantity import Quantity
 
 DEFAULT_PERIOD = 100_000
-"""The CFS period that kernel and kubelet start from, in microseconds."""
+"""The default CFS period of kernel and kubelet, in microseconds."""
 NO_QUOTA = -1
-"""What a kubelet writes for "no limit"; 0 means that it writes none at all."""
+"""The value that a kubelet writes for "no limit"; 0 means that it writes nothing."""
 
 _MIN_SHARES, _MAX_SHARES = 2, 262_144
 _MAX_WEIGHT = 10_000
@@ -21,12 +21,12 @@ _PAGE_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 
 
 def shares_of(milli_cpu: int) -> int:
-    """Convert milli-CPUs to ``cpu.shares`` of cgroup v1; what is too small or large counts as the bound."""
+    """Convert milli-CPUs to ``cpu.shares`` of cgroup v1, clamped to the kernel's bounds."""
     return min(max(milli_cpu * 1024 // 1000, _MIN_SHARES), _MAX_SHARES) if milli_cpu else _MIN_SHARES
 
 
 def quota_of(milli_cpu: int, period: int = DEFAULT_PERIOD) -> int:
-    """Convert milli-CPUs to microseconds in each *period*, 1000 at least; 0 means that there is no limit."""
+    """Convert milli-CPUs to microseconds in each *period*, at least 1000; 0 means no limit."""
     return max(milli_cpu * period // 1000, _MIN_QUOTA) if milli_cpu else 0
 
 
@@ -48,12 +48,12 @@ def curved_weight(shares: int) -> int:
 
 
 def shares_of_weight(weight: int) -> int:
-    """Convert ``cpu.weight`` back as kubelets do; not even a linear weight comes back as it was."""
+    """Convert ``cpu.weight`` back as kubelets do; even a linear weight does not round-trip exactly."""
     return (weight - 1) * (_MAX_SHARES - _MIN_SHARES) // (_MAX_WEIGHT - 1) + _MIN_SHARES
 
 
 def systemd_quota(quota: int, period: int) -> int:
-    """Round a quota (us in each *period*) up to what systemd can hold: whole hundredths of a CPU."""
+    """Round a quota (us in each *period*) up to systemd's granularity: whole hundredths of a CPU."""
     if quota <= 0 or period <= 0:
         return quota
     per_second = quota * 1_000_000 // period
@@ -61,7 +61,7 @@ def systemd_quota(quota: int, period: int) -> int:
 
 
 def page_size(resource: str) -> int | None:
-    """Return the bytes of a page of ``hugepages-2Mi``; None if the name tells no size."""
+    """Return the page size of ``hugepages-2Mi`` in bytes; None if the name contains no size."""
     try:
         size = Quantity.parse(resource.removeprefix("hugepages-")).value
     except ValueError:
@@ -70,7 +70,7 @@ def page_size(resource: str) -> int | None:
 
 
 def page_size_name(size: int) -> str:
-    """Write a page size as the names of hugetlb files do: 2097152 is ``2MB``."""
+    """Return a page size as in the names of hugetlb files: 2097152 is ``2MB``."""
     unit = 0
     while size % 1024 == 0 and unit < len(_PAGE_UNITS) - 1:
         size, unit = size // 1024, unit + 1

@@ -1,9 +1,9 @@
-"""What a kubelet writes into the cgroups of a pod and of its containers, and the rule behind it in words.
+"""The values that a kubelet writes into the cgroups of a pod and its containers, and the rules in words.
 
 Rule: kubelet v1.36 ``cm/helpers_linux.go`` (pod) and ``kuberuntime_container_linux.go`` (containers). All
-functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``. What claims
-count as (KEP-5517, from 1.37 on) is the pod's for every value, a container's only for its limits: its shares
-and its protected memory are those that it requests itself.
+functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``. The amounts
+that claims count as (KEP-5517, from 1.37 on) enter every value of the pod, but only the limits of a
+container: its shares and its protected memory follow its own requests.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ class CgroupSettings(Record):
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
     (from 1.33 on), ``pids_limit`` is podPidsLimit, -1 for none. ``throttling_factor`` None means no
     ``memory.high``; ``tiered`` is memoryReservationPolicy TieredReservation. ``allocatable_memory`` in bytes
-    is None if the node is not known. ``memory_page`` is in bytes, as are ``page_sizes``, those of the huge
-    pages that the node has: sizes that are not requested are limited to 0.
+    is None if the node is not known. ``memory_page`` and ``page_sizes`` are in bytes; the latter are the
+    node's huge page sizes, of which those that are not requested are limited to 0.
     """
 
     minor: int = 36
@@ -43,12 +43,12 @@ class CgroupSettings(Record):
 
 
 class CgroupValues(Record):
-    """Values as the kubelet counts them, for both cgroup v1 and v2; None is what it does not write.
+    """Values as the kubelet computes them, for both cgroup v1 and v2; None for those it does not write.
 
     ``shares`` are ``cpu.shares`` of v1, quota and period microseconds, memory amounts bytes. A quota of -1 is
-    "no limit" in so many words. ``hugetlb`` maps page sizes to limits, both in bytes. ``memory_min``,
-    ``memory_low`` and ``memory_high`` are for v2 only. ``unknown`` tells, by the name of a value, what it
-    depends on that was not given.
+    an explicit "no limit". ``hugetlb`` maps page sizes to limits, both in bytes. ``memory_min``,
+    ``memory_low`` and ``memory_high`` are for v2 only. ``unknown`` maps the name of a value to the missing
+    input that it depends on.
     """
 
     shares: int
@@ -94,7 +94,7 @@ def pod_cgroup(
 def container_cgroup(
     pod: Pod, container: Container, qos_class: QosClass, settings: CgroupSettings, *, exclusive: bool = False
 ) -> CgroupValues:
-    """Return the values of one container's cgroup; *exclusive*: it has CPUs of its own."""
+    """Return the values of one container's cgroup; *exclusive*: it has exclusive CPUs."""
     request = container.resources.requests.get("cpu", effective_limit(pod, container, "cpu"))
     limits = _raised(pod, container)
     cpu, memory = (limits.get(name, _pod_level_limit(pod, name)) for name in ("cpu", "memory"))
@@ -124,13 +124,13 @@ def container_cgroup(
 
 
 def effective_limit(pod: Pod, container: Container, name: str) -> Quantity:
-    """Return the limit that a container runs under: its own, else the whole pod-level one, else zero."""
+    """Return the limit that applies to a container: its own, else the whole pod-level one, else zero."""
     limit = container.resources.limits.get(name, _ZERO)
     return limit if limit.sign else _pod_level_limit(pod, name)
 
 
 def _raised(pod: Pod, container: Container) -> dict[str, Quantity]:
-    """Return limits other than zero, with what claims add to them: they make none but of huge pages."""
+    """Return nonzero limits with the claims' amounts added; claims create new limits only for huge pages."""
     limits = container.resources.limits
     found = {name: amount for name, amount in limits.items() if amount.sign or name.startswith("hugepages-")}
     for name, amount in claimed_by(pod, container.name).items():
@@ -165,7 +165,7 @@ def _hugetlb(amounts: Mapping[str, Quantity]) -> dict[int, int]:
 
 
 def _reservation(request: int, qos_class: QosClass, settings: CgroupSettings) -> dict[str, int]:
-    """Protect a pod's memory: up to 1.35 always hard, then by class and only if that is configured."""
+    """Return a pod's memory protection: always hard up to 1.35, then by class and only if configured."""
     if not settings.memory_qos or request <= 0:
         return {}
     if settings.minor < _TIERS_SINCE:
@@ -176,7 +176,7 @@ def _reservation(request: int, qos_class: QosClass, settings: CgroupSettings) ->
 
 
 def class_reservation(requests: int, qos_class: QosClass, settings: CgroupSettings) -> dict[str, int]:
-    """Return what is written for the sum of a class: from 1.36 on 0 where its memory is not protected."""
+    """Return the memory protection of a whole QoS class: from 1.36 on, 0 if its memory is not protected."""
     reserved = _reservation(requests, qos_class, settings)
     if settings.memory_qos and settings.minor >= _TIERS_SINCE and not reserved:
         return {"min" if qos_class is QosClass.GUARANTEED else "low": 0}
@@ -196,7 +196,7 @@ def _container_reservation(
 def _memory_high(
     requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], settings: CgroupSettings
 ) -> tuple[int | None, dict[str, str]]:
-    """Work out where reclaim begins: between request and limit, or the node's memory without a limit."""
+    """Return where reclaim begins: between request and limit, or the node's memory without a limit."""
     request, limit = (side.get("memory", _ZERO).value for side in (requests, limits))
     factor = settings.throttling_factor
     if not settings.memory_qos or factor is None or request == limit:
@@ -204,7 +204,7 @@ def _memory_high(
     top = limit or settings.allocatable_memory
     if top is None:
         return None, {"memory_high": "it depends on the node's allocatable memory"}
-    # As the kubelet does, in floating point.
+    # In floating point, as in the kubelet.
     pages = floor((float(request) + (float(top) - float(request)) * factor) / settings.memory_page)
     high = pages * settings.memory_page
     return (high, {}) if high > request else (None, {})
@@ -263,7 +263,7 @@ def _limit(pod: Pod, container: Container, name: str) -> str:
 
 
 def _with_claims(pod: Pod, name: str, own: Mapping[str, Quantity]) -> str:
-    """Return what follows an amount of the pod that claims are added to, unless the pod has *own* ones."""
+    """Return the suffix for a pod's amount that includes claims, unless the pod has *own* amounts."""
     counted = (
         amounts.get(name, _ZERO).sign
         for claim in pod.counted_claims

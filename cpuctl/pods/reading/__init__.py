@@ -1,1 +1,1 @@
-"""Manifests and templates to pods."""
+"""Conversion of manifests and templates to pods."""

@@ -1,8 +1,8 @@
-"""Pods of unknown kinds: whatever has a pod template in its spec, found by its shape.
+"""Pods of unknown kinds: any object with a pod template in its spec, found by its shape.
 
-PyTorchJob, Rollout, JobSet, LeaderWorkerSet and their like have in common that a member called ``template``
-(``workerTemplate``, ...) holds a pod's spec, and that ``replicas`` or ``parallelism`` around it count. What
-a controller makes of them beyond that is its own business: names and numbers are a guess.
+PyTorchJob, Rollout, JobSet, LeaderWorkerSet and similar kinds have in common that a member called
+``template`` (``workerTemplate``, ...) holds a pod's spec, and that ``replicas`` or ``parallelism`` around it
+are its count. Anything else depends on the controller: names and numbers are a guess.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from cpuctl.pods.reading.workloads import MAX_REPLICAS
 from cpuctl.records import Record
 
 _DEEPEST = 12
-"""Levels below an object: a JobSet's pod template is on the eighth."""
+"""Maximum depth below an object: a JobSet's pod template is at level eight."""
 _BUILT_IN_GROUPS = ("apps", "batch", "autoscaling", "policy", "extensions")
 _TEMPLATE = "template"
 
 
 class PodTemplate(Record):
-    """The spec of a pod template, the words that tell it from its neighbours, and how many pods it makes."""
+    """The spec of a pod template, the name parts that distinguish it, and the number of its pods."""
 
     spec: Cursor
     name_parts: tuple[str, ...]
@@ -32,24 +32,24 @@ class PodTemplate(Record):
 
 
 class UnreadableTemplateError(InputError):
-    """A pod template of a custom resource that is no manifest of pods: its controller may know better."""
+    """A custom resource's template that is not a valid pod template; its controller may still accept it."""
 
 
 def is_custom(group: str) -> bool:
-    """Return whether an API group is none of Kubernetes' own."""
+    """Return whether an API group is not one of Kubernetes' own."""
     own = group in _BUILT_IN_GROUPS or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
     return "." in group and not own
 
 
 def pod_templates(resource: Cursor) -> Iterator[PodTemplate]:
-    """Yield the pod templates of a custom resource, in the order of the text."""
+    """Yield the pod templates of a custom resource in document order."""
     spec = resource.get("spec")
     if spec is not None and isinstance(spec.value, dict):
         yield from _templates(spec, (), 1, 0)
 
 
 def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]:
-    """Read the pods of a custom resource; there are none if it has no pod template.
+    """Return the pods of a custom resource; none without a pod template.
 
     Raise UnreadableTemplateError for a template that cannot be read, InputError for more pods than any
     workload has.
@@ -63,9 +63,9 @@ def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]
 
 
 def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: str) -> list[Pod]:
-    """Read the pods of one template, owned by ``Job.batch.volcano.sh/NAME`` say; each stands in the template.
+    """Return the pods of one template, which is their origin; an owner is ``Job.batch.volcano.sh/NAME``.
 
-    Raise UnreadableTemplateError if that cannot be read, InputError for more pods than any workload has.
+    Raise UnreadableTemplateError for an invalid template, InputError for more pods than any workload has.
     """
     if template.number > MAX_REPLICAS:
         raise _too_many(resource, kind)
@@ -75,7 +75,7 @@ def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: 
         pod = decode_spec(template.spec)
     except InputError as error:
         raise UnreadableTemplateError(error.message, where=error.where, hint=error.hint) from None
-    # Every replica carries it: as long as any name may be, however long the words are.
+    # Every replica has it: limited to the longest valid name, however long its parts are.
     stem = "-".join((name, *template.name_parts))[:LONGEST_NAME]
     pod = pod._replace(
         namespace=decode_namespace(metadata),
@@ -90,7 +90,7 @@ def _too_many(resource: Cursor, kind: str) -> InputError:
 
 
 def _templates(at: Cursor, name_parts: tuple[str, ...], count: int, depth: int) -> Iterator[PodTemplate]:
-    """Yield the pod templates below a mapping, *count* being how often what is there comes."""
+    """Yield the pod templates below a mapping of which there are *count* instances."""
     if depth > _DEEPEST:
         return
     members = at.members()
@@ -118,7 +118,7 @@ def _is_pod_spec(spec: object) -> bool:
 
 
 def _number(members: dict[str, Cursor]) -> int:
-    """Count how often what a mapping describes comes: its replicas, or a job's pods that run at once."""
+    """Return the number of instances of what a mapping describes: replicas, or a job's parallel pods."""
     number = 1
     for key in ("replicas", "parallelism"):
         value = members[key].value if key in members else None
@@ -128,7 +128,7 @@ def _number(members: dict[str, Cursor]) -> int:
 
 
 def _group_size(key: str, members: dict[str, Cursor]) -> int:
-    """Count a LeaderWorkerSet's pods of a group: its ``size`` includes the leader."""
+    """Return the number of workers in a LeaderWorkerSet's group, whose ``size`` includes the leader."""
     size = members["size"].value if "size" in members else None
     if key != "workerTemplate" or not isinstance(size, int) or isinstance(size, bool):
         return 1
@@ -137,7 +137,7 @@ def _group_size(key: str, members: dict[str, Cursor]) -> int:
 
 
 def _name_part(key: str) -> tuple[str, ...]:
-    """Take the word of a member that tells it from its neighbours: ``worker`` of ``workerTemplate``."""
+    """Return the part of a member's name that distinguishes it: ``worker`` of ``workerTemplate``."""
     word = key.removesuffix("Template").removesuffix("Spec")
     generic = key in (_TEMPLATE, "spec") or key.endswith(("Specs", "s"))
     return () if generic or word in ("pod", "job", "leaderWorker") else (word.lower(),)

@@ -1,4 +1,4 @@
-"""Events with which kubelets tell that they rejected a pod, as ``kubectl get events -o json`` writes them.
+"""Events by which kubelets report that they rejected a pod, as ``kubectl get events -o json`` prints them.
 
 Rule: kubelet v1.36 ``rejectPod``, which gives an event the reason and the message of the pod's status; the
 reasons are those of ``lifecycle``, ``cm/cpumanager``, ``cm/topologymanager`` and ``cm/admission``.
@@ -17,13 +17,13 @@ REASONS = frozenset(
     {"TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError", "EmptyPodSharedPoolError"}
 )
 _OUT_OF = "OutOf"
-"""Before the name of the resource that a node has too little of: OutOfcpu."""
+"""The prefix to the name of the resource that a node lacks: OutOfcpu."""
 _TABLE = "NAMESPACE "
 _MOST_EVENTS = 100_000
 
 
 class RejectionEvent(NamedTuple):
-    """That a kubelet rejected a pod, how often, and when last; times are texts of RFC 3339, perhaps empty."""
+    """A kubelet's rejections of a pod, with their count and last time; times are RFC 3339 or empty."""
 
     namespace: str
     name: str
@@ -40,14 +40,14 @@ class RejectionEvent(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def is_of(self, uid: str, full_name: str) -> bool:
-        """Return whether it is about a pod: by its UID or, if there is none or it is made up, by its name."""
+        """Return whether it concerns a pod: by UID or, if that is missing or derived, by name."""
         return self.uid == uid or full_name == self.full_name
 
 
 def decode_events(text: str | bytes, source: str) -> tuple[RejectionEvent, ...]:
-    """Read the rejections among events, the last first; all other events are passed over.
+    """Return the rejections among events, the latest first; all other events are skipped.
 
-    Raise InputError for what holds no event, and with its place for one that is not possible.
+    Raise InputError for input without any event, and with its location for an invalid event.
     """
     _refuse_table(text, source)
     events: list[Cursor] = []
@@ -84,7 +84,7 @@ def _events(cursor: Cursor, kind_in_list: str) -> Iterator[Cursor]:
 
 
 def _rejection(event: Cursor) -> RejectionEvent | None:
-    """Read an event of ``v1`` or of ``events.k8s.io/v1``, which name the same things in two ways."""
+    """Read an event of ``v1`` or of ``events.k8s.io/v1``, which have different names for the same fields."""
     reason = event.optional("reason", Cursor.text, "")
     pod = event.get("involvedObject") or event.get("regarding")
     if pod is None or pod.optional("kind", Cursor.text, "") != "Pod" or not _rejects(reason):

@@ -1,8 +1,8 @@
-"""Objects of KubeVirt to launcher pods: virtual machines, and what else among the manifests decides on them.
+"""Conversion of KubeVirt objects to launcher pods: virtual machines and the objects that affect them.
 
 A KubeVirt object has the cluster's settings, instancetypes and preferences are referred to by name, a
-Namespace and its ResourceQuotas ask for limits, NetworkAttachmentDefinitions name devices. All of it may
-stand in other files, or behind the machine.
+Namespace and its ResourceQuotas require limits, NetworkAttachmentDefinitions name devices. All of these may
+be in other files or follow the machine.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _NOTHING = Quantity()
 
 
 class LauncherPods(NamedTuple):
-    """The pods of one object, or why it has none; ``notes`` is what is to be known of them.
+    """The pods of one object, or why it has none; ``notes`` are findings about them.
 
-    ``refused`` says whether KubeVirt does not want it; otherwise something is lacking to work its pods out.
+    ``refused`` shows whether KubeVirt refuses it; otherwise information about its pods is missing.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -63,7 +63,7 @@ class LauncherPods(NamedTuple):
 
 
 class _Named(NamedTuple):
-    """What is referred to by name, with its spec."""
+    """Objects that others refer to by name."""
 
     objects: Mapping[tuple[str, str, str], Cursor]
 
@@ -72,7 +72,7 @@ class _Named(NamedTuple):
 
 
 class KubeVirtContext:
-    """Everything among the manifests that decides on virtual machines."""
+    """Everything in the manifests that affects virtual machines."""
 
     def __init__(
         self, objects: Sequence[KubeVirtObject], quotas: Sequence[ResourceQuota], pods: Sequence[Pod]
@@ -91,14 +91,14 @@ class KubeVirtContext:
 
     @property
     def computed(self) -> str:
-        """By whose rules the pods are worked out, and what the cluster is taken to be."""
+        """The rules by which the pods are computed, and the settings that the cluster is assumed to have."""
         where = self.cluster.where
         settings = f"the settings of {where}" if where else "KubeVirt's default settings"
         return f"launcher pods as created by KubeVirt {RELEASE}, with {settings}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That the cluster runs another release than is computed with, if it does."""
+        """A note if the cluster runs a release other than the one computed with."""
         minor = ".".join(self.cluster.version.removeprefix("v").split(".")[:2])
         if minor in ("", RELEASE):
             return ()
@@ -109,9 +109,9 @@ class KubeVirtContext:
         return (text,)
 
     def pods_of(self, item: KubeVirtObject) -> LauncherPods:
-        """Return the pods of a virtual machine, or of what makes some.
+        """Return the pods of a virtual machine, or of an object that creates some.
 
-        Raise InputError with the place of what cannot be stored.
+        Raise InputError with the location of a value that cannot be stored.
         """
         namespace, name = _full_name(item.at)
         if item.kind == "VirtualMachine" and (namespace, name) in self._instances:
@@ -136,7 +136,7 @@ class KubeVirtContext:
                 return self._replicas(item)
 
     def _replicas(self, item: KubeVirtObject) -> LauncherPods:
-        """Make the pods of identical machines."""
+        """Return the pods of identical machines."""
         spec, (_, name) = item.at.required("spec"), _full_name(item.at)
         number = spec.optional("replicas", _count, 1)
         if item.kind == "VirtualMachinePool":
@@ -154,7 +154,7 @@ class KubeVirtContext:
         )
 
     def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> LauncherPods:
-        """Follow what a VirtualMachine refers to, and start it."""
+        """Resolve the references of a VirtualMachine, and start it."""
         namespace = decode_namespace(item.at.required("metadata"))
         instancetype, preference = (
             self._referred(spec.get(each), each, namespace) for each in ("instancetype", "preference")
@@ -213,7 +213,7 @@ class KubeVirtContext:
         return LauncherPods(tuple(pods_of_machine(machine)), notes=tuple(unknown))
 
     def _referred(self, matcher: Cursor | None, role: str, namespace: str) -> Cursor | str | None:
-        """Return the spec of an instancetype or preference, why it is not known, or None for no reference."""
+        """Return the spec of an instancetype or preference, why it is unknown, or None for no reference."""
         if matcher is None:
             return None
         name = matcher.optional("name", Cursor.text, "")
@@ -232,7 +232,7 @@ class KubeVirtContext:
         return found.required("spec")
 
     def _networks(self, guest: Guest, namespace: str) -> tuple[tuple[str, ...], list[str]]:
-        """Return the devices that networks need, and what is not known of them."""
+        """Return the devices that networks need, and notes about unknown networks."""
         resources, unknown = [], []
         for network in guest.networks:
             if not network.attachment:
@@ -250,7 +250,7 @@ class KubeVirtContext:
         return tuple(resources), [text] if unknown else []
 
     def _limits(self, guest: Guest, namespace: str) -> NamespaceLimits:
-        """Return which limits the pod gets because its namespace has quotas of limits, or is labelled so."""
+        """Return the limits that the pod gets because its namespace has quotas for limits, or a label."""
         labels = self._labels.get(namespace, {})
         limited = {name for quota in self._quotas if quota.namespace == namespace for name in quota.hard}
         selector = self.cluster.cpu_limit_selector
@@ -280,7 +280,7 @@ def _labels(at: Cursor) -> Mapping[str, str]:
 
 
 def _owner(pod: Pod) -> str:
-    """Name the VirtualMachineInstance that a pod belongs to."""
+    """Return the name of the VirtualMachineInstance that a pod belongs to."""
     from cpuctl.pods.manifest import owner_of
 
     kind, _, name = (owner_of(pod) or "").partition("/")
@@ -301,7 +301,7 @@ def _kind_of(matcher: Cursor, role: str) -> str | None:
 
 
 def _typed(made: LauncherPods, spec: Cursor, instancetype: Cursor) -> LauncherPods:
-    """Say of which instancetype pods are, and what of them comes from it."""
+    """Set the instancetype of pods, and which of their settings come from it."""
     matcher = spec.required("instancetype")
     named = f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
     emulator = step_to(instancetype, "cpu", "isolateEmulatorThread") is not None
@@ -317,7 +317,7 @@ def _typed(made: LauncherPods, spec: Cursor, instancetype: Cursor) -> LauncherPo
 
 
 def _hooks(guest: Guest) -> int | None:
-    """Count the sidecars of an annotation; None for what is not a JSON list."""
+    """Count the sidecars in an annotation; None if it is not a JSON list."""
     text = guest.annotations.get(_HOOKS)
     if text is None:
         return 0
@@ -329,7 +329,7 @@ def _hooks(guest: Guest) -> int | None:
 
 
 def _ratio(label: str | None) -> float:
-    """Read the label of a namespace; what is no number of at least 1 is passed over."""
+    """Read the label of a namespace; anything but a number of at least 1 is ignored."""
     try:
         ratio = float(label or "")
     except ValueError:

@@ -30,7 +30,7 @@ class ManifestFile(Record):
     def read(self, *, of_pods: bool = True) -> bytes:
         """Return the whole content; raise InputError or NodeAccessError if that is not possible.
 
-        *of_pods* is True if a pod's name may be meant by the name of a file that does not exist.
+        *of_pods* is True if the name of a missing file may be meant as a pod's name.
         """
         if self.listed:
             return read_member(self.name)
@@ -49,12 +49,12 @@ class ManifestFile(Record):
 def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
     """Resolve names to files; ``-`` is standard input.
 
-    A directory stands for its ``.yaml``, ``.yml`` and ``.json`` files, by name, without sub-directories.
+    A directory means its ``.yaml``, ``.yml`` and ``.json`` files, by name, without subdirectories.
     Raise InputError for a directory without such files.
     """
     files: list[ManifestFile] = []
     for name in names:
-        # os.path says False if pathlib raises: below a directory that may not be entered, say.
+        # os.path returns False where pathlib raises, such as below a directory that may not be entered.
         if name != STDIN and os.path.isdir(name):  # noqa: PTH112
             files.extend(_files_of(Path(name)))
         else:
@@ -63,12 +63,12 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
 
 
 def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
-    """Read the pods of all files that *names* stand for.
+    """Read the pods of all files that *names* refer to.
 
-    A file named on its own must hold a pod or a virtual machine, or what governs a namespace
-    (``Manifests.limit_ranges``, ``quotas``) or virtual machines; of a directory it is enough that one file
-    does. One pod must be among them all, but with *empty* a list of nothing will do: kubectl prints it for a
-    node without pods.
+    A file that is named directly must contain a pod or a virtual machine, or objects that govern a namespace
+    (``Manifests.limit_ranges``, ``quotas``) or virtual machines; in a directory, one such file is enough.
+    There must be at least one pod in total, but with *empty* an empty list is accepted: kubectl prints it for
+    a node without pods.
     Raise InputError otherwise, and for a file that cannot be read, with file, line and path.
     """
     parts, allowance = [], Allowance()

@@ -1,7 +1,7 @@
-"""Manifests to pods: Pod objects, lists of them, and every workload that carries a pod template.
+"""Conversion of manifests to pods: Pod objects, lists of them, and every workload with a pod template.
 
-LimitRange and ResourceQuota objects next to them are read, too. The pods of KubeVirt's virtual machines are
-made when all texts are read.
+LimitRange and ResourceQuota objects among them are read, too. The pods of KubeVirt's virtual machines are
+created once all texts are read.
 """
 
 import re
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 _GOVERNING = ("LimitRange", "ResourceQuota")
 
 MAX_PODS = 100_000
-"""Pods accepted in all: a bound for manifests that multiply, not for honest ones."""
+"""Pods accepted in total: a bound against manifests that multiply, beyond any legitimate one."""
 MAX_PARTS = 2_000_000
-"""Containers, amounts and other objects accepted in all, those of every replica counted."""
+"""Containers, amounts and other objects accepted in total, counting those of every replica."""
 MAX_CHECKS = 10_000_000
-"""Containers of a namespace times amounts of its LimitRanges and ResourceQuotas: each looks at each."""
+"""Containers of a namespace times amounts of its LimitRanges and ResourceQuotas: all are compared."""
 
 
 class Skipped(Record):
-    """An object that makes no pods, as far as is known; *why* says why its pods cannot be read."""
+    """An object without known pods; *why* is the reason why its pods cannot be read."""
 
     kind: str
     why: str = ""
 
 
 class DRAObject(NamedTuple):
-    """An object that decides about claims of pods: it is read when claims are requested."""
+    """An object that affects pods' claims; it is read when claims are requested."""
 
     kind: str
     at: Cursor
@@ -61,10 +61,10 @@ _Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject | DRA
 
 
 class Manifests(Record):
-    """The pods of some manifests, in their order, what governs their namespaces, and all other objects.
+    """The pods of some manifests in order, the objects that govern their namespaces, and all others.
 
-    ``kubevirt`` are KubeVirt's objects whose pods are not made yet; ``notes`` is what is to be known of those
-    that are, and ``computed`` by whose rules they were. ``dra`` is what decides on claims.
+    ``kubevirt`` are KubeVirt's objects whose pods are not created yet; ``notes`` are findings about those
+    that are, and ``computed`` is the rules they follow. ``dra`` are the objects that affect claims.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -78,14 +78,14 @@ class Manifests(Record):
 
 
 class Allowance:
-    """How much may still be read, of one text or of several together."""
+    """The remaining amount that may be read from one text or several together."""
 
     def __init__(self) -> None:
         self.pods = MAX_PODS
         self.parts = MAX_PARTS
 
     def spend(self, item: _Item, document: Document) -> None:
-        """Count what one object made; raise InputError with the place of its document beyond the limits."""
+        """Count one object's result; raise InputError with the location of its document beyond the limits."""
         pods, parts = (len(item), _parts(item)) if isinstance(item, list) else (0, 1)
         self.pods, self.parts = self.pods - pods, self.parts - parts
         if self.pods < 0:
@@ -111,7 +111,7 @@ _TABLE_HEAD = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z][A-Z. -]+(?:\n|$)")
 
 
 def refuse_kubectl_table(text: str | bytes, source: str) -> None:
-    """Raise InputError for what kubectl prints to people."""
+    """Raise InputError for kubectl's human-readable output."""
     head = text[:200].decode("utf-8", "replace") if isinstance(text, bytes) else text[:200]
     if _TABLE_HEAD.match(head):
         raise InputError(
@@ -120,9 +120,9 @@ def refuse_kubectl_table(text: str | bytes, source: str) -> None:
 
 
 def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None = None) -> Manifests:
-    """Read one text, which may hold no pod at all; UIDs are left as they are.
+    """Read one text, which may contain no pods; UIDs are left as they are.
 
-    Raise InputError for what kubectl prints to people.
+    Raise InputError for kubectl's human-readable output.
     """
     allowance = allowance or Allowance()
     refuse_kubectl_table(text, source)
@@ -167,7 +167,7 @@ def _by_kind(
 
 
 def finished(parts: Iterable[Manifests], source: str) -> Manifests:
-    """Join what several texts gave, make the pods of virtual machines, and fill in UIDs.
+    """Join the results of several texts, create the pods of virtual machines, and fill in UIDs.
 
     Raise InputError if two pods share one, and for a virtual machine that cannot be read.
     """
@@ -191,7 +191,7 @@ def finished(parts: Iterable[Manifests], source: str) -> Manifests:
 
 
 def _with_machines(parts: list[Manifests], source: str) -> tuple[list[Manifests], tuple[str, ...], str]:
-    """Put the pods of virtual machines where these stand, now that all is there that decides on them."""
+    """Insert the pods of virtual machines in place of the machines, now that all inputs are read."""
     objects = [item for part in parts for item in part.kubevirt]
     if not any(item.kind in KUBEVIRT_MACHINES for item in objects):
         return parts, (), ""
@@ -234,7 +234,7 @@ def _refuse_too_many_checks(found: Manifests, source: str) -> None:
 
 
 def no_pods(found: Manifests, source: str) -> InputError:
-    """Make the error for input without a pod, naming what was there instead."""
+    """Return the error for input without a pod, which names the objects found instead."""
     named = {item.kind for item in found.skipped}
     named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas)}
     named |= {item.kind for item in found.kubevirt} | {item.kind for item in found.dra}
@@ -247,7 +247,7 @@ def no_pods(found: Manifests, source: str) -> InputError:
 
 
 def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
-    """Decode one object; the items of a typed list (``PodList``) may leave out their kind."""
+    """Decode one object; the items of a typed list (``PodList``) may omit their kind."""
     kind = cursor.optional("kind", Cursor.text, "") or kind_in_list
     if not kind:
         hint = cursor.misspelling_of("kind")
@@ -275,13 +275,13 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
 
 
 def dra_object(cursor: Cursor, kind: str) -> DRAObject | None:
-    """Return an object that decides on claims; None for every other."""
+    """Return an object that affects claims; None for every other."""
     group = cursor.optional("apiVersion", Cursor.text, "").rpartition("/")[0]
     return DRAObject(kind, cursor) if kind in _DRA_KINDS and group == _DRA_GROUP else None
 
 
 def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod] | Skipped:
-    """Read an object of a kind that is not known, if it carries a pod template."""
+    """Read an object of an unknown kind, if it has a pod template."""
     from cpuctl.pods.reading.custom_resources import (
         UnreadableTemplateError,
         decode_custom_resource,

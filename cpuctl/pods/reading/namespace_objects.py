@@ -15,14 +15,14 @@ _OPERATORS = ("Exists", "DoesNotExist", "In", "NotIn")
 
 
 def decode_namespace_object(cursor: Cursor, kind: str) -> NamespaceObject:
-    """Read either of the two; raise InputError with the place of what is missing or wrong."""
+    """Read either of the two; raise InputError with the location of a missing or invalid value."""
     return _limit_range(cursor) if kind == "LimitRange" else _resource_quota(cursor)
 
 
 def by_kind(
     objects: Sequence[NamespaceObject],
 ) -> tuple[tuple[LimitRange, ...], tuple[ResourceQuota, ...]]:
-    """Part them, in their order."""
+    """Separate them by kind, in order."""
     return (
         tuple(item for item in objects if isinstance(item, LimitRange)),
         tuple(item for item in objects if isinstance(item, ResourceQuota)),

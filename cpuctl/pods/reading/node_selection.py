@@ -1,4 +1,4 @@
-"""What a pod says of the nodes it may run on, read from its spec."""
+"""A pod's constraints on its node, read from its spec."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def decode_node_selection(spec: Cursor) -> NodeSelection | None:
-    """Read node selector, node affinity and tolerations; None if there is none of them.
+    """Return node selector, node affinity and tolerations; None without any of them.
 
-    Raise InputError with file, line and path for what an API server could not decode.
+    Raise InputError with file, line and path for a value that an API server could not decode.
     """
     affinity = spec.get("affinity")
     node = affinity.get("nodeAffinity") if affinity is not None else None

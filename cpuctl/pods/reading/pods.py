@@ -1,7 +1,7 @@
-"""A Pod object, or the pod template of a workload, to a ``Pod``.
+"""Conversion of a Pod object, or of a workload's pod template, to a ``Pod``.
 
-Only what planning needs is checked: containers with unique names, and quantities that parse. What the
-API server would refuse beyond that is the business of validation.
+Only what planning needs is checked: containers with unique names, and quantities that parse. Validation
+checks everything else that the API server would refuse.
 References to resources of containers are read as the downward API resolves them.
 """
 
@@ -31,9 +31,9 @@ _NOTHING = Quantity()
 
 
 def read_field_refs(spec: Cursor) -> tuple[ResourceFieldRef, ...]:
-    """Read those of variables, init containers' first, then those of volumes.
+    """Return those of variables, init containers' first, then those of volumes.
 
-    Raise InputError with file, line and path for what an API server could not decode.
+    Raise InputError with file, line and path for a value that an API server could not decode.
     """
     return (*_variables(spec, "initContainers"), *_variables(spec, "containers"), *_files(spec))
 
@@ -100,7 +100,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def decode_pod(pod: Cursor) -> Pod:
-    """Read a Pod object; raise InputError with the place of what is missing or wrong."""
+    """Read a Pod object; raise InputError with the location of a missing or invalid value."""
     metadata = pod.required("metadata")
     status = pod.get("status")
     decoded = decode_spec(pod.required("spec"))._replace(
@@ -126,9 +126,10 @@ def decode_pod(pod: Cursor) -> Pod:
 
 
 def decode_spec(spec: Cursor) -> Pod:
-    """Read a pod's spec into a pod that has no name yet.
+    """Return a pod without a name from its spec.
 
-    Raise InputError with file, line and path for what an API server could not decode, and for no container.
+    Raise InputError with file, line and path for a value that an API server could not decode, and without any
+    container.
     """
     containers = tuple(_container(item, ContainerKind.APP) for item in spec.required("containers").items())
     if not containers:
@@ -175,9 +176,9 @@ def _node_selection(spec: Cursor) -> NodeSelection | None:
 
 
 def decode_name(metadata: Cursor) -> str:
-    """Read a name, or ``generateName`` with ``0`` behind it, for an object that has no name yet.
+    """Return the name, or ``generateName`` followed by ``0`` for an object that has no name yet.
 
-    Raise InputError if there is neither.
+    Raise InputError if both are missing.
     """
     name = metadata.optional("name", _name, "")
     prefix = metadata.optional("generateName", _name, "")
@@ -187,12 +188,12 @@ def decode_name(metadata: Cursor) -> str:
 
 
 def decode_namespace(metadata: Cursor) -> str:
-    """Read a namespace; ``default`` if there is none."""
+    """Return the namespace, by default ``default``."""
     return metadata.optional("namespace", _name, "") or "default"
 
 
 def _name(text: Cursor) -> str:
-    """Read a name, however odd: only its length matters, because every replica carries it."""
+    """Return a name, even an invalid one: only its length matters, because every replica has it."""
     name = text.text()
     if len(name) > LONGEST_NAME:
         raise text.error(f"expected a name of at most {LONGEST_NAME} characters, found {len(name)}")
@@ -200,14 +201,14 @@ def _name(text: Cursor) -> str:
 
 
 def _uid(metadata: Cursor) -> str:
-    """Read the UID that the kubelet knows a pod by: a mirror pod names its static pod's."""
+    """Return the UID by which the kubelet knows a pod: a mirror pod names that of its static pod."""
     annotations = metadata.get("annotations")
     mirrored = annotations.optional(_MIRROR, _name, "") if annotations is not None else ""
     return mirrored or metadata.optional("uid", _name, "")
 
 
 def _is_static(metadata: Cursor) -> bool:
-    """Return whether the kubelet took the pod from a file or URL; its API mirror says so too."""
+    """Return whether the kubelet took the pod from a file or URL; its mirror pod is annotated as well."""
     annotations = metadata.get("annotations")
     if annotations is None:
         return False
@@ -235,7 +236,7 @@ def _container(container: Cursor, kind: ContainerKind) -> Container:
 
 
 def _restarts(policies: Cursor) -> frozenset[str]:
-    """Name the resources whose change restarts a container."""
+    """Return the resources whose change restarts a container."""
     return frozenset(
         policy.required("resourceName").text()
         for policy in policies.items()
@@ -293,9 +294,9 @@ def _terms(group: Cursor) -> Iterator[Cursor]:
 
 
 def misspelt_fields(origin: Origin) -> Iterator[str]:
-    """Name the fields of an object that look like misspelt ones: its version, and for CPUs and memory.
+    """Yield notes about fields that appear to be misspelt: the version, and those for CPUs and memory.
 
-    An API server ignores them, unless it is asked to be strict, as kubectl does.
+    An API server ignores them unless strict validation is requested, as kubectl does.
     """
     item = Cursor.at(origin)
     spec = _pod_spec(item)
@@ -306,7 +307,7 @@ def misspelt_fields(origin: Origin) -> Iterator[str]:
 
 
 def _pod_spec(item: Cursor) -> Cursor | None:
-    """Return the spec with containers, of a pod or in the template of a workload."""
+    """Return the spec with containers: a pod's, or that in a workload's template."""
     spec = item.get("spec")
     if spec is None or spec.get("containers") is not None:
         return spec
@@ -315,7 +316,7 @@ def _pod_spec(item: Cursor) -> Cursor | None:
 
 
 def _wanted(spec: Cursor) -> Iterator[tuple[Cursor, Sequence[str]]]:
-    """Yield what may hold misspelt fields, with their names: not if all that it holds is known."""
+    """Yield the mappings that may have misspelt fields, with the fields' names, unless all are known."""
     if any(each.startswith("init") for each in spec.members()):
         yield spec, ("initContainers",)
     for container in (*_list(spec, "initContainers"), *_list(spec, "containers")):

@@ -1,4 +1,4 @@
-"""The status of a Pod object: its containers, how far resizes have come (API reference: ``PodStatus``)."""
+"""The status of a Pod object: its containers and the progress of resizes (API reference: ``PodStatus``)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _INFEASIBLE = "Infeasible"
 
 
 def decode_statuses(status: Cursor) -> tuple[ContainerStatus, ...]:
-    """Read all of them, init containers first; raise InputError with the place of what is wrong."""
+    """Return all of them, init containers first; raise InputError with the location of an invalid value."""
     return tuple(_statuses(status))
 
 
 def decode_resize_status(status: Cursor) -> ResizeStatus:
-    """Read what the conditions say of resizes, and the pod-level resources."""
+    """Read the conditions about resizes, and the pod-level resources."""
     listed = status.get("conditions")
     items = listed.items() if listed is not None else []
     conditions = {each.optional("type", Cursor.text, ""): each for each in items}
@@ -37,7 +37,7 @@ def decode_resize_status(status: Cursor) -> ResizeStatus:
 
 
 def decode_counted_claims(status: Cursor) -> tuple[CountedClaim, ...]:
-    """Read what the scheduler counts claims as: in 1.36 ``resources``, later ``mapping`` and ``overhead``."""
+    """Read the scheduler's amounts for claims: in 1.36 ``resources``, later ``mapping`` and ``overhead``."""
     listed = status.get("nodeAllocatableResourceClaimStatuses")
     return tuple(map(_counted_claim, listed.items() if listed is not None else ()))
 

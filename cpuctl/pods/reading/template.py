@@ -1,4 +1,4 @@
-"""Pods without YAML: ``web=4/4,2Gi/2Gi x3``, ``web=1/2``, ``web``, as the option ``-T`` takes them."""
+"""Pods without YAML: ``web=4/4,2Gi/2Gi x3``, ``web=1/2``, ``web``, as the option ``-T`` accepts them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _HINT = (
 
 
 def pods_from_template(text: str) -> tuple[Pod, ...]:
-    """Make the pods that a template describes, one container each.
+    """Return the pods that a template describes, with one container each.
 
-    One amount stands for request and limit (``4`` is ``4/4``), an empty side leaves it out (``4/``, ``/4``),
-    a resource that is not named has neither (``,2Gi``), and a name alone asks for nothing. So the amounts
-    tell the QoS class: Guaranteed for equal ones of both, Burstable for others, BestEffort for none.
+    One amount is both request and limit (``4`` is ``4/4``), an empty side omits it (``4/``, ``/4``), a
+    resource without amounts has neither (``,2Gi``), and a name alone requests nothing. So the amounts
+    determine the QoS class: Guaranteed if equal for both resources, Burstable if not, BestEffort if absent.
     With ``xN`` the pods are called ``name-0`` and so on. They have no UIDs yet (see ``with_uids``).
     Raise UsageError for any other text.
     """

@@ -1,4 +1,4 @@
-"""How much memory pods use: a list of one's own, or what the metrics API tells."""
+"""The memory usage of pods: from a custom list, or from the metrics API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _METRICS = ("PodMetrics", "PodMetricsList")
 
 
 def decode_usage(text: str | bytes, source: str) -> dict[str, int]:
-    """Read bytes by ``namespace/name``; raise InputError with the place of what is wrong.
+    """Return bytes by ``namespace/name``; raise InputError with the location of an invalid value.
 
     A text is either a mapping ``[namespace/]name: amount``, or a PodMetrics object or a list of them, as
     ``kubectl get podmetrics -A -o json`` prints it.

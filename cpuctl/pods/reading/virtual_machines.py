@@ -1,7 +1,7 @@
-"""The guest of a VirtualMachineInstance as it is written, and what instancetypes and preferences make of it.
+"""The guest of a VirtualMachineInstance as written, and with instancetypes and preferences applied.
 
-Rules: KubeVirt v1.9.0, ``kubevirt.io/api/core/v1/schema.go`` and ``pkg/instancetype``. Only what decides the
-resources of the launcher pod is read, and only that is checked.
+Rules: KubeVirt v1.9.0, ``kubevirt.io/api/core/v1/schema.go`` and ``pkg/instancetype``. Only fields that
+determine the resources of the launcher pod are read and checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SPREAD = ("SocketsCores", "CoresThreads", "SocketsCoresThreads")
 
 
 def decode_guest(spec: Cursor, annotations: Mapping[str, str]) -> Guest:
-    """Read the spec of a VirtualMachineInstance; raise InputError with the place of what is wrong."""
+    """Read the spec of a VirtualMachineInstance; raise InputError with the location of an invalid value."""
     domain = spec.required("domain")
     devices, cpu, memory = step_to(domain, "devices"), step_to(domain, "cpu"), step_to(domain, "memory")
     resources, io_threads = step_to(domain, "resources"), step_to(domain, "ioThreads")
@@ -137,7 +137,7 @@ def _security(security: Cursor | None) -> frozenset[str]:
 
 
 class Conflict(NamedTuple):
-    """What a guest and its instancetype both say, so that KubeVirt does not run it."""
+    """Fields that a guest and its instancetype both set, so KubeVirt does not run the guest."""
 
     fields: tuple[str, ...]
 
@@ -195,7 +195,7 @@ def with_instancetype(guest: Guest, spec: Cursor, preference: Cursor | None) -> 
 
 
 def _less(size: Quantity, percent: int) -> Quantity:
-    """Take some percent off, in the 32-bit floating point numbers that KubeVirt computes with."""
+    """Subtract a percentage, in 32-bit floating point like KubeVirt."""
     part = _single(1 - _single(_single(percent) / 100))
     return Quantity.from_value(int(_single(_single(size.value) * part)), size.format)
 
@@ -205,7 +205,7 @@ def _single(number: float) -> float:
 
 
 def spread_vcpus(count: int, preference: Cursor | None) -> Topology:
-    """Part vCPUs into sockets, cores and threads as a preference wants it: into sockets without one."""
+    """Divide vCPUs into sockets, cores and threads by a preference; without one, into sockets."""
     cpu = None if preference is None else preference.get("cpu")
     word = "" if cpu is None else cpu.optional("preferredCPUTopology", Cursor.text, "")
     kind = (word or "sockets").removeprefix("prefer").lower()
@@ -227,7 +227,7 @@ def spread_vcpus(count: int, preference: Cursor | None) -> Topology:
 
 
 def with_attached(guest: Guest, preference: Cursor) -> Guest:
-    """Give a guest what a preference attaches by itself; this comes before networks are filled in."""
+    """Add the devices that a preference attaches automatically; this precedes the default networks."""
     devices = step_to(preference, "devices")
     if devices is None:
         return guest
@@ -239,7 +239,7 @@ def with_attached(guest: Guest, preference: Cursor) -> Guest:
 
 
 def with_preference(guest: Guest, preference: Cursor) -> Guest:
-    """Fill in what a preference wants and the guest does not say (``pkg/instancetype/preference/apply``)."""
+    """Fill in a preference's values that the guest does not set (``pkg/instancetype/preference/apply``)."""
     guest = with_attached(guest, preference)
     tpm, model = step_to(preference, "devices", "preferredTPM"), ""
     if (devices := preference.get("devices")) is not None:
@@ -255,7 +255,7 @@ def with_preference(guest: Guest, preference: Cursor) -> Guest:
 
 
 def step_to(cursor: Cursor | None, *names: str) -> Cursor | None:
-    """Step down as far as there is something."""
+    """Return the cursor below along *names*; None if a step is missing."""
     for name in names:
         cursor = None if cursor is None else cursor.get(name)
     return cursor

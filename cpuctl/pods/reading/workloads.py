@@ -1,4 +1,4 @@
-"""Workload kinds: how many pods one of them makes, and what the pods are called."""
+"""Workload kinds: the number of pods that one of them creates, and the pods' names."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,7 +20,7 @@ KUBEVIRT_MACHINES: Mapping[str, str] = {
     "VirtualMachineInstanceReplicaSet": _KUBEVIRT,
     "VirtualMachinePool": "pool.kubevirt.io",
 }
-"""KubeVirt's kinds that make pods, with their API groups."""
+"""KubeVirt's kinds that create pods, with their API groups."""
 _KUBEVIRT_KINDS = {
     **KUBEVIRT_MACHINES,
     "KubeVirt": _KUBEVIRT,
@@ -34,7 +34,7 @@ _KUBEVIRT_KINDS = {
 
 
 class KubeVirtObject(Record):
-    """An object that is a virtual machine of KubeVirt's, or that decides on some.
+    """An object that is a KubeVirt virtual machine, or that affects some.
 
     ``position`` is the number of pods before it in its text.
     """
@@ -45,19 +45,19 @@ class KubeVirtObject(Record):
 
 
 def decides_on_machines(kind: str, group: str) -> bool:
-    """Return whether an object is one of those; items of a list may leave out the group."""
+    """Return whether an object is one of those; items of a list may omit the group."""
     return kind in _KUBEVIRT_KINDS and group in (_KUBEVIRT_KINDS[kind], "")
 
 
 class WorkloadKind(Record):
-    """``group`` is the API group of the kind, ``ordinals`` reads which replicas a spec asks for."""
+    """``group`` is the API group of the kind; ``ordinals`` returns the replicas that a spec requests."""
 
     group: str
     ordinals: Callable[[Cursor], range]
 
 
 def is_workload(kind: str, group: str) -> bool:
-    """Return whether a kind is one of Kubernetes' own workloads; items of a list may leave out the group."""
+    """Return whether a kind is one of Kubernetes' own workloads; items of a list may omit the group."""
     return kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", "")
 
 
@@ -90,7 +90,7 @@ def _one_per_node(_: Cursor) -> range:
 
 
 def _running_at_once(spec: Cursor) -> range:
-    """Count the pods of a Job that run side by side: never more than are still to complete."""
+    """Return the number of a Job's parallel pods, at most those still to be completed."""
     parallelism = spec.optional("parallelism", _count, 1)
     return range(min(parallelism, spec.optional("completions", _start, parallelism)))
 

@@ -1,4 +1,4 @@
-"""A pod as it stands in a manifest, right or wrong, with the places of its parts."""
+"""A pod as written in a manifest, valid or not, with the locations of its parts."""
 
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.field_refs import FieldRef
@@ -9,14 +9,14 @@ from cpuctl.records import Record
 
 
 class ResizePolicy(Record):
-    """What an in-place resize of one resource does to a container."""
+    """The effect of an in-place resize of one resource on a container."""
 
     resource: str
     restart: str
 
 
 class ContainerDraft(Record):
-    """What the model of a container leaves out; its amounts stand in the pod's model."""
+    """The parts of a container that its model omits; its amounts are in the pod's model."""
 
     field_path: FieldPath
     name: str
@@ -27,7 +27,7 @@ class ContainerDraft(Record):
 
 
 class EphemeralDraft(Record):
-    """An ephemeral container: it should have no resources, but a manifest can say so."""
+    """An ephemeral container: it must not have resources, but a manifest can contain some."""
 
     container: ContainerDraft
     resources: ResourceRequirements
@@ -37,11 +37,11 @@ class EphemeralDraft(Record):
 class PodDraft(Record):
     """A Pod object, or the pod template of a workload.
 
-    ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
-    come from an API server; a kubelet makes ``mirror`` pods of static ones. ``generate_name`` is what stands
-    in for a missing name. ``pod_claims`` are the claims that containers may name. ``pod_level`` is None if
-    ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are those of volumes,
-    ``empty_dirs`` the places and sizes of limited ones.
+    ``pod`` holds everything that could be read, with each list of containers in its original length and
+    order. ``stored`` pods come from an API server; a kubelet creates ``mirror`` pods for static ones.
+    ``generate_name`` replaces a missing name. ``pod_claims`` are the claims that containers may name.
+    ``pod_level`` is None if ``spec.resources`` has no claims, which differs from an empty list.
+    ``field_refs`` are those of volumes, ``empty_dirs`` the locations and sizes of limited volumes.
     """
 
     kind: str
@@ -65,5 +65,5 @@ class PodDraft(Record):
 
     @property
     def is_template(self) -> bool:
-        """Whether pods are made of it later: the API server sets defaults only then."""
+        """Whether pods are created from it later: the API server sets defaults only then."""
         return self.kind != "Pod"

@@ -1,4 +1,4 @@
-"""What the downward API is asked to tell of a container's resources: in variables, and in files of volumes.
+"""References of the downward API to a container's resources, in variables and in files of volumes.
 
 Rule: ``validateContainerResourceFieldSelector`` and ``validateContainerResourceDivisor`` in
 ``pkg/apis/core/validation``, 1.36.
@@ -31,7 +31,7 @@ _WORDS = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemera
 
 
 class FieldRef(Record):
-    """A ``resourceFieldRef``; in a volume it has to name a container."""
+    """A ``resourceFieldRef``; in a volume it must name a container."""
 
     field_path: FieldPath
     resource: str
@@ -71,9 +71,9 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
 
 
 def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> Iterator[Finding]:
-    """Report references to containers that are none of the pod's *names*.
+    """Report references to containers that are not among the pod's *names*.
 
-    The API server takes them. A kubelet looks for the container when it starts one that has the variable, or
+    The API server accepts them. A kubelet looks up the container when it starts one that has the variable, or
     sets up the volume (``ExtractResourceValueByContainerName`` in ``pkg/api/v1/resource``).
     """
     for ref in refs:
@@ -91,9 +91,9 @@ def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> 
 def check_assigned_support(
     refs: Iterable[FieldRef], rules: PodRules, *, stored: bool, static: bool
 ) -> Iterator[Finding]:
-    """Report where ``assigned.cpuset`` gets lost on its way to the node, or stops the pod there (KEP-6122).
+    """Report where ``assigned.cpuset`` is dropped on its way to the node, or stops the pod there (KEP-6122).
 
-    *stored* pods come from an API server, *static* ones never get to one.
+    *stored* pods come from an API server, *static* ones never reach one.
     """
     server, node = rules.server, rules.node
     for ref in refs:

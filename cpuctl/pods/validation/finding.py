@@ -1,4 +1,4 @@
-"""What is said about a part of a manifest, in the words of who rejects the object for it."""
+"""Findings about a part of a manifest, in the words of the component that rejects the object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class FieldPath(NamedTuple):
-    """A part of a document: its *path* there, and what the API server calls it.
+    """A part of a document: its *path* there, and the API server's name for it.
 
     The two differ in lists of objects and for amounts: ``spec.containers[0].resources.limits[cpu]``.
     """
@@ -24,43 +24,43 @@ class FieldPath(NamedTuple):
         return self.field
 
     def child(self, *names: str) -> FieldPath:
-        """Step to a member below, and below that."""
+        """Return the path of a member, or of one nested more deeply."""
         return FieldPath((*self.path, *names), ".".join((self.field, *names) if self.field else names))
 
     def item(self, number: int) -> FieldPath:
-        """Step to an item of a list."""
+        """Return the path of a list item."""
         return FieldPath((*self.path, number), f"{self.field}[{number}]")
 
     def key(self, name: str) -> FieldPath:
-        """Step to an entry of a map."""
+        """Return the path of a map entry."""
         return FieldPath((*self.path, name), f"{self.field}[{name}]")
 
-    # What the API server says: k8s.io/apimachinery/pkg/util/validation/field
+    # The API server's messages: k8s.io/apimachinery/pkg/util/validation/field
 
     def invalid(self, code: str, value: str, why: str, *, fix: str = "") -> Finding:
-        """Make the error for a value that breaks a rule."""
+        """Return the error for a value that violates a rule."""
         return self.rejected(code, f"Invalid value: {_quoted(value)}: {why}", fix=fix)
 
     def forbidden(self, code: str, why: str, *, fix: str = "", note: str = "") -> Finding:
-        """Make the error for a value that may not be there."""
+        """Return the error for a value that must not be set."""
         return self.rejected(code, f"Forbidden: {why}", fix=fix, note=note)
 
     def required(self, code: str, why: str = "", *, fix: str = "") -> Finding:
-        """Make the error for a value that is missing."""
+        """Return the error for a missing value."""
         return self.rejected(code, f"Required value: {why}" if why else "Required value", fix=fix)
 
     def duplicate(self, code: str, value: str) -> Finding:
-        """Make the error for a value that is there twice."""
+        """Return the error for a duplicate value."""
         return self.rejected(code, f"Duplicate value: {_quoted(value)}")
 
     def not_found(self, code: str, value: str, why: str) -> Finding:
-        """Make the error for a name that nothing has."""
+        """Return the error for a name that does not exist."""
         return self.rejected(code, f"Not found: {_quoted(value)}: {why}")
 
     def unsupported(
         self, code: str, value: str, supported: Iterable[str], *, fix: str = "", note: str = ""
     ) -> Finding:
-        """Make the error for a word that is none of the *supported* ones."""
+        """Return the error for a value that is not one of the *supported* ones."""
         words = ", ".join(map(_quoted, supported))
         text = f"Unsupported value: {_quoted(value)}: supported values: {words}"
         return self.rejected(code, text, fix=fix, note=note)
@@ -68,17 +68,17 @@ class FieldPath(NamedTuple):
     def rejected(
         self, code: str, message: str, *, by: Component = Component.API_SERVER, fix: str = "", note: str = ""
     ) -> Finding:
-        """Make an error in the words of who rejects the object."""
+        """Return an error in the words of the component that rejects the object."""
         return Finding(Severity.ERROR, code, self, message, fix=fix, rejected_by=by, note=note)
 
     def warning(
         self, code: str, message: str, *, by: Component | None = None, fix: str = "", note: str = ""
     ) -> Finding:
-        """Make a warning: the pod is taken, and does something else than it seems to."""
+        """Return a warning: the pod is accepted, but behaves differently than it appears to."""
         return Finding(Severity.WARNING, code, self, message, fix=fix, rejected_by=by, note=note)
 
     def note(self, code: str, message: str, *, fix: str = "") -> Finding:
-        """Make a note."""
+        """Return a note."""
         return Finding(Severity.NOTE, code, self, message, fix=fix)
 
 

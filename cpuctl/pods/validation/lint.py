@@ -1,4 +1,4 @@
-"""Everything there is to say about the pods of a document, object by object."""
+"""All findings about the pods of a document, object by object."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
 MOST_FINDINGS = 100_000
-"""The most findings reported: more than anyone reads, and hostile input could bring any number."""
+"""The maximum number of findings: more than anyone reads, while hostile input can cause any number."""
 
 MOST_CONTAINERS = 1_000
-"""Containers of one pod that are looked at: sums over them take their square."""
+"""The maximum number of containers checked per pod: sums over them take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRules:
-    """By which rules manifests are looked at.
+    """The rules by which manifests are checked.
 
-    ``static`` manifests are files that a kubelet reads itself. ``resizable`` is the API server's gate
+    ``static`` manifests are files that a kubelet itself reads. ``resizable`` is the API server's gate
     InPlacePodLevelResourcesVerticalScaling. Of ``limit_ranges`` only the defaults count here.
     """
 
@@ -52,15 +52,15 @@ class LintRules:
 
     @property
     def server(self) -> ServerRules:
-        """The rules of the API server or kubelet: a kubelet checks static pods by the API server's code."""
+        """The rules of the API server or kubelet: a kubelet checks static pods with the API server's code."""
         node = self.pods.node
         return ServerRules(minor=node.minor, pod_level=node.pod_level) if self.static else self.pods.server
 
 
 class Linted(NamedTuple):
-    """What there is to say about one object.
+    """The findings about one object.
 
-    ``pod`` is what a kubelet gets of it; None for objects that make no pods, and if it is refused before.
+    ``pod`` is the pod as a kubelet gets it; None for objects without pods, and if it is refused earlier.
     """
 
     kind: str = ""
@@ -73,19 +73,19 @@ class Linted(NamedTuple):
 
     @property
     def looked_at(self) -> bool:
-        """Whether it is a pod, or makes some."""
+        """Whether it is a pod or creates some."""
         return self.draft is not None
 
     @property
     def again(self) -> bool:
-        """Whether it is an object that was there before: a custom resource, for another of its templates."""
+        """Whether its object was yielded before: a custom resource, now for another of its templates."""
         return self.item is not None and self.item.number > 0
 
 
 def lint_document(document: Document, rules: LintRules) -> Iterator[Linted]:
-    """Look at every object of a document; what is wrong with one does not keep from the next.
+    """Check every object of a document; errors in one do not prevent checking the next.
 
-    Raise InputError for a pod that is too large to look at.
+    Raise InputError for a pod that is too large to check.
     """
     for item in objects_of(document):
         if isinstance(item, Diagnostic):
@@ -135,7 +135,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
 
 
 def _causes(findings: list[Finding]) -> list[Finding]:
-    """Leave out what is only missing because it, or what it is in, is misspelt or of a wrong kind."""
+    """Drop findings about fields missing only because they, or their parents, are misspelt or mistyped."""
     stated = {each.place.path for each in findings if each.code == "wrong-type"}
     stated |= {(*each.place.path[:-1], each.fix) for each in findings if each.code == "unknown-field"}
     return [each for each in findings if not (_is_missing(each) and _is_said(each.place.path, stated))]
@@ -163,7 +163,7 @@ def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Findi
 
 
 def _refused_references(item: ManifestObject, place: FieldPath, rules: LintRules) -> Iterator[Finding]:
-    """Yield what a kubelet says of a static pod that names objects of the API server."""
+    """Yield a kubelet's error for a static pod that names objects of the API server."""
     if not rules.static:
         return
     spec = item.value

@@ -1,8 +1,8 @@
-"""The objects of a text, document by document: pods and what makes pods, alone or in lists.
+"""The objects of a text, document by document: pods and objects that create pods, alone or in lists.
 
-A document that is no YAML does not keep the others from being read. The API server looks at a custom
-resource by a schema of the resource's own, which is not known here. It validates the pods that a controller
-makes of it when they are created, and by then no other user sees it.
+A document that is not YAML does not prevent the others from being read. The API server checks a custom
+resource against the resource's own schema, which is not known here. It validates the pods that a controller
+creates from it only when they are created, and only the controller sees the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MOST_TEXT = 64 << 20
-"""Characters read in all to tell good documents from bad ones; each is read at its place in the text."""
+"""Characters read in total to separate valid documents from invalid ones, each at its place in the text."""
 _PLACE = re.compile(r":([0-9]+):([0-9]+)")
 
 
@@ -43,7 +43,7 @@ class Unreadable(NamedTuple):
 
 
 def documents_of(content: bytes, source: str) -> Iterator[Document | Unreadable]:
-    """Yield the documents of a text; of repeated keys the last one counts, and the others are noted."""
+    """Yield the documents of a text; of repeated keys the last one counts, and the others are recorded."""
     try:
         documents = load_documents(content, source, last_wins=True)
     except InputError as error:
@@ -53,7 +53,7 @@ def documents_of(content: bytes, source: str) -> Iterator[Document | Unreadable]
 
 
 def _one_by_one(content: bytes, source: str, error: InputError) -> Iterator[Document | Unreadable]:
-    """Read the documents between lines of ``---`` each by itself, as ``kubectl`` does."""
+    """Read the documents between lines of ``---`` separately, as ``kubectl`` does."""
     text = content.decode(errors="replace")
     starts = [0, *(found.start() for found in _BETWEEN.finditer(text))]
     if len(starts) < 2 or len(starts) * len(text) > _MOST_TEXT or "\ufffd" in text:
@@ -62,7 +62,7 @@ def _one_by_one(content: bytes, source: str, error: InputError) -> Iterator[Docu
     anything = False
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         try:
-            # Empty lines stand in for what comes before, so that places stay what they are.
+            # Empty lines replace the preceding text so that line numbers stay correct.
             part = "\n" * text.count("\n", 0, start) + text[start:end]
             yield from load_documents(part, source, last_wins=True)
         except InputError as wrong:
@@ -86,7 +86,7 @@ _UNKNOWN_FIELD = "strict decoding error: "
 def of_custom_resource(
     findings: Iterable[Finding], item: ManifestObject, draft: PodDraft
 ) -> Iterator[Finding]:
-    """Word what is said of a Pod for the custom resource that it comes from; its own name appears once."""
+    """Reword findings about a Pod for its custom resource; those about the resource's name appear once."""
     metadata = draft.metadata.path
     for finding in findings:
         if finding.place.path[: len(metadata)] != metadata:
@@ -96,7 +96,7 @@ def of_custom_resource(
 
 
 def refuses_pods_of(kind: str, which: str = "its pods") -> str:
-    """Say who is rejected: *which* pods of an object of this kind."""
+    """Return the text that *which* pods of an object of this kind are rejected."""
     return f"the API server rejects {which}, even if it accepts the {kind} itself"
 
 
@@ -122,7 +122,7 @@ _SPECS = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
 class ManifestObject(NamedTuple):
     """An object with the pod spec that it holds; ``spec_steps`` is empty if it holds none.
 
-    A custom resource may hold several: it comes once for each *template*, *number* counting them.
+    A custom resource may hold several: it is repeated for each *template*, and *number* counts them.
     """
 
     kind: str
@@ -133,12 +133,12 @@ class ManifestObject(NamedTuple):
     number: int = 0
 
     def cursor(self, document: Document) -> Cursor:
-        """Return what reads the object, which stands in *document*."""
+        """Return a cursor at the object in *document*."""
         return Cursor(document, cast("Value", self.value), self.place.path)
 
     @property
     def name(self) -> str:
-        """The object's name, or what it is generated from."""
+        """The object's name, or the prefix that it is generated from."""
         metadata = member_of(self.value, "metadata")
         return text_of(member_of(metadata, "name")) or text_of(member_of(metadata, "generateName"))
 
@@ -149,12 +149,12 @@ class ManifestObject(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The API group of the object's kind; empty for the core group, and if no version is given."""
+        """The API group of the object's kind; empty for the core group and without a version."""
         return text_of(member_of(self.value, "apiVersion")).rpartition("/")[0]
 
     @property
     def sent(self) -> ManifestObject:
-        """The object whose pods the API server validates; of a custom resource's template, a Pod is made."""
+        """The object whose pods the API server validates: for a custom resource's template, a Pod."""
         if self.template is None:
             return self
         metadata, spec = mapping_of(member_of(self.value, "metadata")), self.template.spec
@@ -164,12 +164,12 @@ class ManifestObject(NamedTuple):
 
 
 def objects_of(document: Document) -> Iterator[ManifestObject | Finding]:
-    """Yield every object of a document, and what is no object as a finding."""
+    """Yield every object of a document, and a finding for every value that is not an object."""
     yield from _objects(Cursor.at_root(document), "")
 
 
 def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding]:
-    # Items of lists are sent one by one: the API server's names for their fields start over.
+    # Items of lists are sent one by one: the API server's field names start at the item.
     value, place = at.value, FieldPath(at.path, "")
     if not isinstance(value, dict):
         detail = f"expected a Kubernetes object, found {describe(value)}"
@@ -190,7 +190,7 @@ def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding
 
 
 def _with_specs(item: ManifestObject, at: Cursor) -> Iterator[ManifestObject]:
-    """Yield an object with the pod spec that it holds, with none, or once for each of its pod templates."""
+    """Yield an object with its pod spec, without one, or once for each of its pod templates."""
     templates = tuple(pod_templates(at)) if is_custom(item.group) else ()
     for number, template in enumerate(templates):
         yield item._replace(template=template, number=number)

@@ -1,9 +1,9 @@
-"""``spec.resources`` in front of an API server and a kubelet: whether they take it, and what it means.
+"""Support of ``spec.resources`` by an API server and a kubelet, and its meaning.
 
 Releases, gates, systems and cgroups: KEP-2837 on version skew; ``pkg/kubelet/lifecycle`` in 1.36
-(``isPodLevelResourcesSupported``). What is taken and means something else than it seems to: ``ComputePodQOS``
-in 1.36, which asks whether ``spec.resources`` is there, not whether it says anything; since 1.37 (gate
-PodLevelResourcesFixKubeletQOSClass) an empty one is passed over. What it may hold is in ``pod_resources``.
+(``isPodLevelResourcesSupported``). Accepted, but not with the meaning that it appears to have:
+``ComputePodQOS`` in 1.36, which checks whether ``spec.resources`` is present, even if empty; since 1.37 (gate
+PodLevelResourcesFixKubeletQOSClass) an empty one is ignored. Its valid content is in ``pod_resources``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIX = "PodLevelResourcesFixKubeletQOSClass"
 def check_pod_level_support(
     draft: PodDraft, rules: PodRules, *, cgroup_version: int = 2, resizable: bool = True
 ) -> Iterator[Finding]:
-    """Report where pod-level resources get lost or stopped on their way to the node.
+    """Report where pod-level resources are dropped or refused on their way to the node.
 
     *resizable* is the API server's gate InPlacePodLevelResourcesVerticalScaling.
     """
@@ -92,7 +92,7 @@ def _has_hugepages(pod: Pod) -> bool:
 
 
 def _resize_refusal(rules: ServerRules) -> str:
-    """Quote what a later resize is refused with."""
+    """Return the message with which a later resize is refused."""
     if rules.minor < 35:
         return "a later resize is rejected: pods with pod-level resources cannot be resized"
     return (
@@ -102,7 +102,7 @@ def _resize_refusal(rules: ServerRules) -> str:
 
 
 def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Iterator[Finding]:
-    """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
+    """Report containers whose requests do not count because the pod level has neither cpu nor memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
     node = replace(rules.node, empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
     kubelet_pod = node.view(pod)._replace(qos_class=None)

@@ -1,28 +1,28 @@
-"""Values of a document taken for what they should be; for anything else, nothing."""
+"""Values of a document as their expected types; anything else gives an empty value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
-"""Where a pod's spec has containers."""
+"""The lists of containers in a pod's spec."""
 
 
 def mapping_of(value: object) -> Mapping[str, object]:
-    """Take a mapping, or an empty one."""
+    """Return a mapping, empty for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def items_of(value: object) -> Sequence[object]:
-    """Take a list, or an empty one."""
+    """Return a list, empty for any other value."""
     return value if isinstance(value, list) else ()
 
 
 def text_of(value: object) -> str:
-    """Take a text, or an empty one."""
+    """Return a text, empty for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def member_of(value: object, name: str) -> object:
-    """Take a member of a mapping, or nothing."""
+    """Return a member of a mapping; None if there is none."""
     return mapping_of(value).get(name)

@@ -1,6 +1,6 @@
-"""An object of a manifest to a draft, whatever is wrong with it: what cannot be read is left out.
+"""Conversion of a manifest's object to a draft, despite any errors: unreadable parts are omitted.
 
-If a value is of a wrong kind the schema says so (``cpuctl.pods.validation.shape``); amounts that are no
+Values of a wrong type are reported by the schema (``cpuctl.pods.validation.shape``); amounts that are not
 quantities are reported here, and their resources ignored in the whole pod.
 """
 
@@ -25,14 +25,14 @@ _HINT = "write a quantity such as 4, 500m or 2Gi"
 
 
 class ReadDraft(Record):
-    """A draft, and what could not be read of its amounts."""
+    """A draft, and findings about its unreadable amounts."""
 
     draft: PodDraft
     findings: tuple[Finding, ...]
 
 
 def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str, ...]) -> ReadDraft:
-    """Read an object of a kind whose pod spec stands at *spec_steps* (``template``, ``spec``, say)."""
+    """Read an object of a kind whose pod spec is at *spec_steps* (such as ``template``, ``spec``)."""
     reader = _Reader(kind)
     metadata = mapping_of(member_of(value, "metadata"))
     spec: object = value
@@ -66,7 +66,7 @@ def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str
 
 
 class _Reader:
-    """Reads amounts; ``doubtful`` are the resources of which one could not be read."""
+    """A reader of amounts; ``doubtful`` are the resources with an unreadable amount."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -74,7 +74,7 @@ class _Reader:
         self.doubtful: set[str] = set()
 
     def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], field_path: FieldPath) -> Pod:
-        """Read what the model of a pod holds."""
+        """Read the fields of a pod's model."""
         annotations = mapping_of(metadata.get("annotations"))
         resources = spec.get("resources")
         return Pod(
@@ -96,7 +96,7 @@ class _Reader:
         )
 
     def ephemeral(self, value: object, field_path: FieldPath) -> tuple[EphemeralDraft, ...]:
-        """Read the ephemeral containers, and which fields they have that they should not."""
+        """Read the ephemeral containers and the fields that they must not have."""
         raw = items_of(value)
         return tuple(
             EphemeralDraft(
@@ -137,7 +137,7 @@ class _Reader:
         amounts = {}
         for name, raw in mapping_of(value).items():
             try:
-                # What is no text and no number is compared as it is written, and never right.
+                # A value that is neither text nor number is read as empty text, which is invalid.
                 amount = Quantity.parse(amount_text(raw) or "")
             except GoError as error:
                 self.doubtful.add(name)
@@ -147,7 +147,7 @@ class _Reader:
         return amounts
 
     def drafts(self, value: object, field_path: FieldPath) -> tuple[ContainerDraft, ...]:
-        """Read what the model of a container leaves out."""
+        """Read the parts of a container that its model omits."""
         return tuple(
             replace(each, field_refs=tuple(self._variables(item, each.field_path)))
             for item, each in zip(items_of(value), _containers(value, field_path), strict=True)
@@ -160,7 +160,7 @@ class _Reader:
             yield from self._ref(ref, place, in_volume=False)
 
     def volume_refs(self, volumes: object, field_path: FieldPath) -> Iterator[FieldRef]:
-        """Read the references of downward API volumes; the API server leaves items out of their names."""
+        """Read the references of downward API volumes; the API server omits items from their names."""
         for number, volume in enumerate(items_of(volumes)):
             of_volume = field_path.item(number)
             yield from self._files(member_of(volume, "downwardAPI"), of_volume.child("downwardAPI"))
@@ -186,7 +186,7 @@ class _Reader:
             )
 
     def empty_dirs(self, volumes: object, field_path: FieldPath) -> Iterator[tuple[FieldPath, Quantity]]:
-        """Read the sizes that volumes on the node are limited to."""
+        """Read the size limits of volumes on the node."""
         for number, volume in enumerate(items_of(volumes)):
             place = field_path.item(number).child("emptyDir", "sizeLimit")
             size = self._amount(member_of(member_of(volume, "emptyDir"), "sizeLimit"), place)
@@ -211,13 +211,13 @@ _NOTHING = ResourceRequirements()
 
 
 def _qos_class(value: object) -> QosClass | None:
-    """Read the class that a stored pod has."""
+    """Read the class of a stored pod."""
     word = member_of(member_of(value, "status"), "qosClass")
     return next((each for each in QosClass if each == word), None)
 
 
 def _restarts(policies: object) -> frozenset[str]:
-    """Name the resources whose change restarts a container."""
+    """Return the resources whose change restarts a container."""
     return frozenset(
         text_of(member_of(policy, "resourceName"))
         for policy in items_of(policies)
@@ -274,7 +274,7 @@ def _pod_level(spec: Mapping[str, object]) -> tuple[Claim, ...] | None:
 
 
 def _set_fields(container: Mapping[str, object]) -> tuple[str, ...]:
-    """Name the fields an ephemeral container must not set; an empty map in ``resources`` sets them, too."""
+    """Return the fields that an ephemeral container must not set; empty maps in ``resources`` count, too."""
     resources = mapping_of(container.get("resources"))
     found = []
     if any(resources.get(name) is not None for name in ("requests", "limits", "claims")):
@@ -285,9 +285,9 @@ def _set_fields(container: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _without(pod: Pod, names: set[str]) -> Pod:
-    """Leave some resources out of every list: what one amount is unknown of cannot be compared.
+    """Drop some resources from every list: resources with an unknown amount cannot be compared.
 
-    Huge pages need cpu or memory as well, so they go with those.
+    Huge pages require cpu or memory as well, so they are dropped together with those.
     """
     pages = bool(names & {"cpu", "memory"})
 

@@ -1,4 +1,4 @@
-"""Everything an API server refuses of one pod that is created, all at once and in the order it meets them.
+"""All reasons why an API server refuses the creation of one pod, in the order of its checks.
 
 First comes validation, of the pod with its defaults (``pkg/apis/core/validation``), then every LimitRange of
 the namespace (``plugin/pkg/admission/limitranger``). A server stops at the first stage that refuses; here
@@ -29,14 +29,14 @@ _METADATA = FieldPath(("metadata",), "metadata")
 
 
 def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
-    """Return what validation says of *pod*, which has its defaults: each error once."""
+    """Return the validation errors of *pod*, which has its defaults, each once."""
     return _errors(_read(pod).draft, pod, rules)
 
 
 def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Iterator[str]:
-    """Yield what keeps *pod*, which has its defaults, from being read, and what validation says of it.
+    """Yield the errors in reading *pod*, which has its defaults, and its validation errors.
 
-    Amounts are reported as they were written: the pod may have them as its kubelet gets them.
+    Amounts are reported as written, while those of *pod* may be as its kubelet gets them.
     """
     read = _read(pod)
     yield from (each.message for each in read.findings)
@@ -51,19 +51,19 @@ def _errors(draft: PodDraft, pod: Pod, rules: ServerRules) -> tuple[str, ...]:
 
 
 def beyond_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
-    """Yield what the LimitRanges of its namespace refuse of *pod*, one after the other."""
+    """Yield the refusals of *pod* by each LimitRange of its namespace."""
     for limit_range in sorted(limit_ranges, key=lambda each: each.name):
         if limit_range.namespace == pod.namespace and (texts := limit_range.violations(pod)):
             yield f'pods "{pod.name}" is forbidden: {_listed(texts)}'
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """Write errors as Go prints a list of them."""
+    """Format errors as Go prints a list of them."""
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def _read(pod: Pod) -> ReadDraft:
-    """Read the manifest of a pod, or what its model tells if there is none."""
+    """Read the manifest of a pod, or without one, its model."""
     written = manifest_of(pod)
     if written is None:
         return ReadDraft(_draft_of_model(pod), ())
@@ -71,13 +71,13 @@ def _read(pod: Pod) -> ReadDraft:
         "Pod", {"metadata": written.metadata, "spec": written.spec}, FieldPath((), ""), ("spec",)
     )
     own = read.draft.pod
-    # A copy has its own name, and a generated one is in no manifest.
+    # A copy has its own name, and a generated name is not in any manifest.
     name = "" if written.metadata and not own.name else pod.name
     return replace(read, draft=replace(read.draft, pod=own._replace(name=name, namespace=pod.namespace)))
 
 
 def _draft_of_model(pod: Pod) -> PodDraft:
-    """Return what is known without a manifest: the model leaves out what does not affect resources."""
+    """Return the draft without a manifest: the model omits parts that do not affect resources."""
     claims = None if pod.resources is None or not pod.resources.claims else pod.resources.claims
     return PodDraft(
         kind="Pod",

@@ -17,30 +17,30 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 _LONGEST_LIST = 1000
-"""Characters of all names together that are listed: as many as any real pod has."""
+"""The maximum total length of listed names, in characters: enough for any real pod."""
 
 
 class Claim(Record):
-    """A claim by name, and which request in it; none stands for all of them."""
+    """A claim by name, and the request in it; an empty one means all requests."""
 
     name: str
     request: str = ""
 
     @property
     def key(self) -> str:
-        """``name/request``, or the name alone."""
+        """``name/request``, or only the name."""
         return f"{self.name}/{self.request}" if self.request else self.name
 
 
 class ClaimNames(Record):
-    """The names of a pod's claims; ``problem_text`` is how the API server lists them."""
+    """The names of a pod's claims; ``problem_text`` is the API server's list of them."""
 
     names: frozenset[str] = frozenset()
     problem_text: str = "must be one of the names in pod.spec.resourceClaims which is empty"
 
     @classmethod
     def of(cls, names: Iterable[str]) -> ClaimNames:
-        """Take the names of a pod's claims."""
+        """Return the value for the names of a pod's claims."""
         found = frozenset(names)
         if not found:
             return cls()
@@ -64,14 +64,14 @@ class PodClaim(Record):
     in_source: bool = False
 
     def as_kept(self, minor: int) -> PodClaim:
-        """Return what an API server of 1.*minor* keeps of it: it drops members that it does not know."""
+        """Return the entry as kept by an API server of 1.*minor*, which drops unknown members."""
         return self if self.in_source == (minor < _FLAT_SINCE) else PodClaim(self.name)
 
 
 _FLAT_SINCE = 31
-"""The first minor whose entries name claim or template themselves, and not in a ``source``."""
+"""The first minor whose entries name claim or template directly instead of in a ``source``."""
 _JSON_SINCE = 34
-"""The first minor that shows as JSON what is no plain value; others show it as Go source does."""
+"""The first minor that shows compound values as JSON; earlier ones use Go syntax."""
 _NONE_MIRRORED_SINCE = 32
 """The first minor whose API server refuses mirror pods with claims (``validatePodResourceClaim``)."""
 _ENTRY_CODE = "pod-claim"
@@ -80,12 +80,12 @@ _ENTRY_CODE = "pod-claim"
 def check_mirrored_claims(
     claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str
 ) -> Iterator[Finding]:
-    """Check the claims of a mirror pod: API servers that know of static pods' claims take none."""
+    """Check the claims of a mirror pod: API servers with a check for static pods' claims accept none."""
     if rules.minor < _NONE_MIRRORED_SINCE:
         yield from check_pod_claims(claims, field_path, rules, pod)
         return
     for number in range(len(claims)):
-        # The API server names a path without a name, which Go writes so.
+        # The API server uses a path without a name, which Go formats this way.
         place = field_path.item(number)._replace(field="[]")
         yield place.forbidden(_ENTRY_CODE, "static pods do not support resource claims")
 
@@ -93,9 +93,9 @@ def check_mirrored_claims(
 def check_pod_claims(
     claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str
 ) -> Iterator[Finding]:
-    """Check the claims that a pod brings: each names one claim, or one template of claims.
+    """Check the claims of a pod: each names one claim or one claim template.
 
-    *pod* is its name, empty for a template of pods.
+    *pod* is its name, empty for a pod template.
     """
     seen: set[str] = set()
     for number, entry in enumerate(each.as_kept(rules.minor) for each in claims):
@@ -133,7 +133,7 @@ def _check_source(entry: PodClaim, place: FieldPath, rules: ServerRules) -> Iter
 
 
 def _entry_text(entry: PodClaim, rules: ServerRules) -> str:
-    """Show an entry as Go does; if Go shows a pointer, the address cannot be predicted."""
+    """Format an entry as Go does; if Go shows a pointer, the address cannot be predicted."""
     named = {"ResourceClaimName": entry.claim, "ResourceClaimTemplateName": entry.template}
     if rules.minor >= _JSON_SINCE:
         import json
@@ -180,7 +180,7 @@ def _check_repeats(claim: Claim, seen: set[str], partly: set[str], place: FieldP
 HUGEPAGES = "hugepages-"
 _CODE = "resource-name"
 _LABEL_KEYS_SINCE = 35
-"""The first minor that names what names of resources are checked as, and counts them in bytes."""
+"""The first minor that reports the type of name that is checked, and counts its length in bytes."""
 _OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _COUNTED = frozenset(
     [
@@ -204,22 +204,22 @@ _STANDARD = (
 
 
 def is_hugepages(name: str) -> bool:
-    """Return the name of a size of huge pages."""
+    """Return whether a resource is a size of huge pages."""
     return name.startswith(HUGEPAGES)
 
 
 def may_be_overcommitted(name: str) -> bool:
-    """Return whether a request may stay below its limit: for Kubernetes' own resources but huge pages."""
+    """Return whether a request may be below its limit: for Kubernetes' own resources except huge pages."""
     return _is_native(name) and not is_hugepages(name)
 
 
 def is_counted_resource(name: str) -> bool:
-    """Return whether a resource is counted: what devices offer, and what quotas count."""
+    """Return whether a resource is counted in whole units: those of devices and of quotas."""
     return name in _COUNTED or _is_extended(name)
 
 
 def container_resource(rules: ServerRules, name: str, field_path: FieldPath) -> Iterator[Finding]:
-    """Check the name of a resource that a container, or the pod's overhead, names."""
+    """Check the name of a resource of a container or of the pod's overhead."""
     yield from _standard(name, field_path, rules)
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_hugepages(name):
@@ -315,7 +315,7 @@ def _check_amount(
 
 
 def _go_struct(amount: Quantity) -> str:
-    """Print an amount as Go prints the struct that holds it, which releases up to 1.33 do."""
+    """Format an amount as the Go struct that holds it, as releases up to 1.33 do."""
     held = f"i:resource.int64Amount{{value:{amount.unscaled}, scale:{amount.exponent}}}"
     nothing = "d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}"
     return f'resource.Quantity{{{held}, {nothing}, s:"{amount.verbatim}", Format:"{amount.format}"}}'
@@ -324,7 +324,7 @@ def _go_struct(amount: Quantity) -> str:
 def _check_limit(
     name: str, request: Quantity, limits: Mapping[str, Quantity], field_path: FieldPath
 ) -> Iterator[Finding]:
-    """Check one request against its limit; the API server points at all requests, not at the one."""
+    """Check one request against its limit; the API server's error names all requests, not the one."""
     place = FieldPath((*field_path.path, "requests", name), f"{field_path.field}.requests")
     limit = limits.get(name)
     if limit is None:
@@ -352,7 +352,7 @@ def _is_multiple(amount: Quantity, page_size: str) -> bool:
         page = Quantity.parse(page_size)
     except ValueError:
         return False
-    # A size beyond 64 bits reads as zero or below: the API server would crash on it.
+    # A size beyond 64 bits is read as zero or negative: the API server would crash on it.
     if page.sign <= 0 or page.milli_value % 1000 or page.value <= 0:
         return False
     return amount.value % page.value == 0

@@ -1,7 +1,7 @@
-"""Everything the API server says about the resources of one manifest, in its order.
+"""All messages of the API server about the resources of one manifest, in its order.
 
-A Pod gets its defaults first. A workload's pod template does not: what its defaults break is refused only
-when a pod is made of it, so templates are looked at twice.
+A Pod gets its defaults first. A workload's pod template does not: errors caused by defaults appear only
+when a pod is created from it, so templates are checked twice.
 
 Rule: ``pkg/apis/core/validation`` of 1.36: ``validateContainerCommon``, ``validateResizePolicy`` and their
 callers for containers; ``validatePodResources`` and ``validatePodResourceConsistency`` for
@@ -44,7 +44,7 @@ _POLICY_CODE = "resize-policy"
 _RESOURCES = ("cpu", "memory")
 _RESTARTS = ("NotRequired", "RestartContainer")
 _INIT_SINCE = 36
-"""The first minor that takes resize policies of ordinary init containers, with this one exception."""
+"""The first minor that accepts resize policies of ordinary init containers, with this one exception."""
 
 
 def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRules) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRule
 
 
 def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
-    """Take the quotes off a resource's name if the release prints none."""
+    """Remove the quotes around a resource's name if the release prints none."""
     plain = (
         finding.message
         if rules.quotes_names
@@ -83,7 +83,7 @@ def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
 
 
 def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
-    """Check what resize policies of init containers must not say."""
+    """Check for invalid resize policies of init containers."""
     field_path = raw.field_path.child("resizePolicy")
     sidecar = raw.restart_policy == "Always"
     for number, policy in enumerate(raw.resize_policy if minor >= _INIT_SINCE and not sidecar else ()):
@@ -161,7 +161,7 @@ def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool)
 
 
 def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
-    """Check that ephemeral containers come through their own subresource, to a pod that runs."""
+    """Check that ephemeral containers are only added through their subresource, to a running pod."""
     field_path: FieldPath = draft.spec.child("ephemeralContainers")
     fix = "add them to the running pod with kubectl debug"
     if draft.ephemeral and draft.is_template:
@@ -172,7 +172,7 @@ def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
 
 
 _REWRITTEN_SINCE = 34
-"""The first minor that refuses Windows pods, and compares only what ``spec.resources`` sets."""
+"""The first minor that refuses Windows pods, and compares only resources set in ``spec.resources``."""
 _ZERO = Quantity()
 
 
@@ -201,7 +201,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: FieldPath, rules: Serve
 
 
 def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
-    """Say where an amount that is not in the manifest comes from, if it is the one that exceeds another."""
+    """Add the source of an amount that is not in the manifest, if it is the one that exceeds another."""
     written, name = draft.pod.resources, finding.place.path[-1]
     if finding.code != "limit-below-request" or written is None:
         return finding
@@ -240,13 +240,13 @@ def _check_hugepages(
 
 
 def _check_containers(pod: Pod, resources: ResourceRequirements, spec: FieldPath) -> Iterator[Finding]:
-    """Compare every app container's limits with the pod's; those of init containers are not looked at."""
+    """Compare every app container's limits with the pod's; those of init containers are not checked."""
     for number, container in enumerate(pod.containers):
         limits = spec.child("containers").item(number).child("resources", "limits")
         for name, limit in container.resources.limits.items():
             bound = resources.limits.get(name)
             if bound is not None and bound < limit:
-                # The API server builds the name of the field from the pod-level resources.
+                # The API server derives the name of the field from the pod-level resources.
                 field = f"{spec.field}.resources.containers[{number}][{name}].limits"
                 place = FieldPath((*limits.path, name), field)
                 why = f"must be less than or equal to pod limits of {bound}"
@@ -258,9 +258,9 @@ _FRACTION_CODE = "fractional-bytes"
 
 
 def check_bytes(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
-    """Look for fractions of bytes in *pod*, which is the draft with or without defaults.
+    """Report fractions of bytes in *pod*, which is the draft with or without defaults.
 
-    The API server is silent about those of ``spec.resources``, which mean no more.
+    The API server does not report those of ``spec.resources``, which are equally meaningless.
     """
     yield from _check_amounts(pod.overhead, draft.spec.child("overhead"))
     drafts = (*draft.containers, *draft.inits)
@@ -293,9 +293,9 @@ _SYSTEMS = ("linux", "windows")
 def check_at_server(
     draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()
 ) -> Iterator[Finding]:
-    """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload.
+    """Check a manifest as ``kubectl apply`` sends it, and the pods that a workload creates.
 
-    *limit_ranges* fill in defaults; what they refuse is not reported here.
+    *limit_ranges* fill in defaults; their refusals are not reported here.
     """
     yield from check_metadata(draft)
     defaulted = defaulted_pod(draft, rules, limit_ranges)
@@ -313,19 +313,19 @@ def check_at_server(
 
 
 def defaulted_pod(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Pod:
-    """Return the pod with the API server's defaults; one that is stored already keeps what new ones lose."""
+    """Return the pod with the API server's defaults; a stored one keeps fields that new ones lose."""
     new, pod = not draft.stored or draft.is_template, draft.pod
     ranges, before = (limit_ranges, None) if new else ((), pod)
     return reduce(lambda each, step: step.apply(each), admission_steps(pod, rules, ranges, before), pod)
 
 
 def _template(draft: PodDraft, rules: ServerRules) -> Pod:
-    """Return the pod of a template as it is: without pod-level resources if they are dropped."""
+    """Return the pod of a template without defaults, and without pod-level resources if they are dropped."""
     return draft.pod if rules.pod_level or draft.stored else draft.pod._replace(resources=None)
 
 
 def _later(finding: Finding, draft: PodDraft) -> Finding:
-    """Word a refusal of the pods of a workload, whose own object the API server takes."""
+    """Reword a refusal for the pods of a workload, whose own object the API server accepts."""
     owner = f"the API server accepts the {draft.kind}, but rejects its pods"
     field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
     return replace(
@@ -336,7 +336,7 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
 
 
 def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
-    """Check what *pod* asks for, which is the draft with or without defaults."""
+    """Check the resources of *pod*, which is the draft with or without defaults."""
     if rules.claims or draft.stored:
         name = "" if draft.is_template else draft.pod.name
         check = check_mirrored_claims if draft.mirror else check_pod_claims
@@ -352,10 +352,10 @@ def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Findin
 
 
 def check_metadata(draft: PodDraft) -> Iterator[Finding]:
-    """Check what the object is called, and its namespace."""
+    """Check the object's name and namespace."""
     name, prefix = draft.pod.name, draft.generate_name
     if prefix:
-        # A dash at the end is fine: letters follow.
+        # A dash at the end is valid: generated letters follow.
         for problem in subdomain_problems(f"{prefix[:-1]}a" if prefix.endswith("-") else prefix):
             yield draft.metadata.child("generateName").invalid("object-name", prefix, problem)
     field_path = draft.metadata.child("name")

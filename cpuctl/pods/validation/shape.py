@@ -1,7 +1,7 @@
-"""The form of an object: values of a wrong kind, and fields that do not exist.
+"""The shape of an object: values of a wrong type, and fields that do not exist.
 
-The form is the published schema of pod resources. What it says about amounts, names and words is reported
-elsewhere, in the words of the component that refuses them.
+The shape is defined by the published schema of pod resources. Its rules for amounts, names and enumerated
+values are checked elsewhere, with the messages of the component that refuses them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORDS = {
 
 @dataclass(slots=True)
 class PodSchema:
-    """The schema of pod resources at work; its validators are made once per kind of object."""
+    """A validator by the schema of pod resources, prepared once per kind of object."""
 
     schema: Mapping[str, Any] = field(repr=False)
     _validators: dict[str, Validator] = field(default_factory=dict, repr=False)
@@ -43,7 +43,7 @@ class PodSchema:
     def check(
         self, kind: str, value: object, place: FieldPath, spec_steps: Sequence[str]
     ) -> Iterator[Finding]:
-        """Check one object, all of it at once."""
+        """Check one whole object."""
         for error in self._validator(kind).iter_errors(cast("Any", value)):
             yield from _explained(error, place)
         spec, field_path = value, place.child(*spec_steps)
@@ -74,7 +74,7 @@ class PodSchema:
 def _misspelt(
     value: object, field_path: FieldPath, known: Container[str], watched: Sequence[str]
 ) -> Iterator[Finding]:
-    """Look for fields that do not exist, and come close to a required one, or one about resources."""
+    """Report unknown fields whose names resemble a required field or one about resources."""
     for name in mapping_of(value):
         if name not in known and (meant := _nearest(name, watched)):
             yield _unknown(field_path, name, meant)
@@ -86,7 +86,7 @@ def _is_about(condition: Mapping[str, Any], kind: str) -> bool:
 
 
 def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a schema is any JSON
-    """Put definitions where they are referred to: to follow references takes as long as to validate."""
+    """Inline definitions at their references: resolving references takes as long as validation itself."""
     if isinstance(part, list):
         return [_inlined(each, definitions) for each in part]
     if not isinstance(part, dict):
@@ -127,7 +127,7 @@ def _unknown(field_path: FieldPath, name: str, meant: str) -> Finding:
 
 
 def misspelling_of(name: str) -> str:
-    """Return what to do about a field whose name is like *name*."""
+    """Return the fix for a field whose name resembles *name*."""
     return f"did you mean {name}?"
 
 

@@ -1,4 +1,4 @@
-"""Objects of the API server that a static pod names, for which a kubelet does not take its manifest.
+"""A static pod's references to objects of the API server, for which a kubelet refuses its manifest.
 
 Rule: ``pkg/kubelet/config/common.go`` and ``HasAPIObjectReference`` in ``pkg/api/pod/util.go`` of 1.36.
 """
@@ -11,7 +11,7 @@ from cpuctl.pods.rules import NodeRules
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, mapping_of, member_of, text_of
 
 _REFERENCES = {"azureFile": "secretName", "secret": "secretName"}
-"""Volumes that name a secret themselves; others have it in a ``secretRef``."""
+"""Volumes that name a secret directly; others name it in a ``secretRef``."""
 _SECRET_REFERENCES = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 _VOLUMES = {
     "configMap": "configmaps (via configmap volumes)",
@@ -30,13 +30,13 @@ _PROJECTED = {
     "podCertificate": "podcertificates",
 }
 _BUNDLES_SINCE = 29
-"""The first minor that looks for trust bundles alone."""
+"""The first minor that checks for trust bundles separately."""
 
 
 def refused_reference(spec: object, rules: NodeRules) -> tuple[str, str]:
-    """Return what a kubelet says of the first reference in a pod's spec, and the member that has it.
+    """Return a kubelet's error for the first reference in a pod's spec, and the member with the reference.
 
-    Both are empty if it takes the manifest.
+    Both are empty if it accepts the manifest.
     """
     if rules.static_references:
         kind, member = next(_references(spec), ("", ""))
@@ -50,7 +50,7 @@ def refused_reference(spec: object, rules: NodeRules) -> tuple[str, str]:
 
 
 def _references(spec: object) -> Iterator[tuple[str, str]]:
-    """Yield what a spec refers to in the kubelet's order, each with the member that has it."""
+    """Yield the references of a spec in the kubelet's order, each with the member that contains it."""
     for name in ("serviceAccountName", "serviceAccount"):
         if text_of(member_of(spec, name)):
             yield "serviceaccounts", name
@@ -68,7 +68,7 @@ def _references(spec: object) -> Iterator[tuple[str, str]]:
 
 
 def _secrets(spec: object) -> Iterator[tuple[object, str]]:
-    """Yield the names of secrets, each with the member of the spec that has it."""
+    """Yield the names of secrets, each with the member of the spec that contains it."""
     for each in items_of(member_of(spec, "imagePullSecrets")):
         yield member_of(each, "name"), "imagePullSecrets"
     yield from _of_containers(spec, "secretRef", "secretKeyRef")
@@ -84,7 +84,7 @@ def _secrets(spec: object) -> Iterator[tuple[object, str]]:
 
 
 def _config_maps(spec: object) -> Iterator[tuple[object, str]]:
-    """Yield the names of config maps, each with the member of the spec that has it."""
+    """Yield the names of config maps, each with the member of the spec that contains it."""
     yield from _of_containers(spec, "configMapRef", "configMapKeyRef")
     for volume in items_of(member_of(spec, "volumes")):
         yield member_of(member_of(volume, "configMap"), "name"), "volumes"

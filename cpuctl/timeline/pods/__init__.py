@@ -1,1 +1,1 @@
-"""What becomes of pods: they come, start, are resized, learn about their CPUs, and go."""
+"""The life of pods: creation, start, resizes, exposed CPUs, and deletion."""

@@ -1,6 +1,6 @@
-"""Containers: how they start and end, what a runtime writes for them, and when their pod has ended with them.
+"""Containers: their start and end, the values that a runtime writes for them, and the end of their pod.
 
-A pod that has ended is no longer active: its CPUs come back with the next clean-up, the scheduler does not
+A pod that has ended is no longer active: its CPUs are released with the next cleanup, the scheduler does not
 count it, and a kubelet that starts does not admit it again.
 """
 
@@ -36,10 +36,10 @@ def start_all(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Container) -> None:
-    """Start a container; its volumes come first.
+    """Start a container after writing its volumes.
 
-    Rule: kubelet ``internalContainerLifecycleImpl``: the CPU set is that of the CPU Manager's state, if it
-    has one; the runtime is not called again until that changes.
+    Rule: kubelet ``internalContainerLifecycleImpl``: the CPU set is the one in the CPU Manager's state, if
+    any; the runtime is not called again until that changes.
     """
     one, key = life.containers[container.name], (life.uid, container.name)
     if life.exposed and not kubelet.writes_assigned_cpuset:
@@ -67,9 +67,9 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
 
 
 def _driver_cpus(world: World, kubelet: KubeletProcess, key: tuple[str, str]) -> int | None:
-    """Return the CPUs that the driver for CPUs gives a container: its claims', or those that no claim has.
+    """Return the CPUs that the CPU driver gives a container: those of its claims, or all unclaimed ones.
 
-    None without a driver. With the static policy, whose kubelet writes CPU sets itself, it decides nothing.
+    None without a driver, and with the static policy, whose kubelet writes CPU sets itself.
     """
     if world.claims is None or kubelet.node.policy is not None:
         return None
@@ -78,10 +78,10 @@ def _driver_cpus(world: World, kubelet: KubeletProcess, key: tuple[str, str]) ->
 
 
 def _shrink_others(world: World, kubelet: KubeletProcess, key: tuple[str, str]) -> None:
-    """Take the CPUs of a claim from all that run without one, when its container first starts.
+    """Remove a claim's CPUs from running containers without claims when the claim's container first starts.
 
-    Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/nri_hooks.go``: what comes back from a claim
-    only containers get that are created later.
+    Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/nri_hooks.go``: only containers that are
+    created later get the CPUs released by a claim.
     """
     if world.claims is None or key in world.claimants or world.claims.cpus_of(*key) is None:
         return
@@ -99,7 +99,7 @@ def _shrink_others(world: World, kubelet: KubeletProcess, key: tuple[str, str]) 
 
 
 def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:
-    """Return the CPUs a container is to run on: its own or the shared pool; 0 with policy ``none``."""
+    """Return the CPUs that a container should run on: its own or the shared pool; 0 with policy ``none``."""
     if kubelet.node.policy is None:
         return 0
     state = kubelet.node.state
@@ -108,7 +108,7 @@ def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:
 
 
 def write_cpuset(world: World, life: PodLife, name: str, cpus: int) -> bool:
-    """Let the runtime write ``cpuset.cpus``; False if the kernel refuses: v1 takes CPUs that run only."""
+    """Let the runtime write ``cpuset.cpus``; False if the kernel refuses: v1 accepts only online CPUs."""
     if world.timeline.cgroup_version == 1 and cpus & ~world.online:
         return False
     life.containers[name].cgroup = cpus
@@ -117,7 +117,7 @@ def write_cpuset(world: World, life: PodLife, name: str, cpus: int) -> bool:
 
 
 def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
-    """Let a container's processes end; its CPUs stay its own: it may be started again."""
+    """End a container's processes; it keeps its CPUs, as it may be restarted."""
     one = life.containers[name]
     one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
     one.exit_code, one.ended = code, world.now
@@ -127,17 +127,17 @@ def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
 
 
 def requested_milli(container: Container) -> int:
-    """Return the CPUs that a container requests, in milli."""
+    """Return the CPUs that a container requests, in milli-CPUs."""
     return container.resources.requests.get("cpu", _NOTHING).milli_value
 
 
 def weight_of(milli: int) -> int:
-    """Return ``cpu.weight`` for an amount of CPUs in milli, as kubelets convert it."""
+    """Return ``cpu.weight`` for an amount in milli-CPUs, as kubelets convert it."""
     return linear_weight(shares_of(milli))
 
 
 def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
-    """End a pod of which all containers have ended and none may restart; tell whether that is so."""
+    """End a pod if all of its containers have ended and none may restart; return whether it ended."""
     phase = life.running.allocated.final_phase(life.exits)
     if not phase:
         return False
@@ -158,7 +158,7 @@ def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
 
 
 def restart_ended(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
-    """Start containers again that have ended and may: at once, or when their back-off is over."""
+    """Restart containers that have ended and may restart: at once, or when their back-off is over."""
     pod = life.running.allocated
     for container in pod.all_containers:
         one, key = life.containers[container.name], (life.uid, container.name)
@@ -176,7 +176,7 @@ def restart_ended(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def forget_pod(kubelet: KubeletProcess, uid: str) -> None:
-    """Drop what a kubelet remembers of a pod that is over."""
+    """Drop a kubelet's data about a pod that has ended."""
     kubelet.timers.forget(uid)
     kubelet.back_offs.forget(uid)
     kubelet.last_update = {key: cpus for key, cpus in kubelet.last_update.items() if key[0] != uid}

@@ -1,10 +1,10 @@
-"""``assigned.cpuset``: the file of the downward API, and what the API server makes of the field (KEP-6122).
+"""``assigned.cpuset``: the file of the downward API, and the API server's handling of the field (KEP-6122).
 
-The kubelet tells what the CPU Manager is about to do: the CPUs that are left while a scale-down waits. It
-does so for every pod that carries the field, whatever its gates. The API server refuses the field if its
-release does not know it; while its gate is off, it drops the field from pods that are created or written
-again. So a pod that had the field before keeps its file (the KEP's upgrade plan), and one that is written
-meanwhile loses it (scenario 6 of its tests). A resize goes to a subresource: the rest of the pod stays.
+The kubelet exposes what the CPU Manager is about to do: the remaining CPUs while a scale-down waits. It does
+so for every pod with the field, regardless of its gates. The API server refuses the field if its release
+does not know it; while its gate is off, it drops the field from pods that are created or written again. So a
+pod that had the field before keeps its file (the KEP's upgrade plan), and one that is written in the meantime
+loses it (scenario 6 of its tests). A resize uses a subresource: the rest of the pod does not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPOT = FieldPath((), "resourceFieldRef")
 
 
 def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
-    """Return why the API server does not take a pod that exposes containers, nothing if it does."""
+    """Return why the API server refuses a pod that exposes containers; empty if it accepts it."""
     rules = server_rules(server.gates)
     for name in sorted(exposed):
         ref = FieldRef(_SPOT, ASSIGNED_CPUSET, name, Quantity(), in_volume=True)
@@ -36,15 +36,15 @@ def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
 
 
 def stored(server: ApiServer, exposed: frozenset[str]) -> frozenset[str]:
-    """Return what is left of the field in a pod that the API server stores."""
+    """Return the exposed containers that remain in a pod that the API server stores."""
     return exposed if server.takes_assigned_cpuset else frozenset()
 
 
 def assigned_cpuset(state: CPUManagerState, uid: str, container: Container) -> int:
-    """Return what ``assigned.cpuset`` is now, as a mask: the CPUs a container will have left, or has.
+    """Return the current ``assigned.cpuset`` as a mask: the CPUs that a container will keep, or has.
 
-    0 if it shares: the state names the pool of its pod for a container in it, but that is exclusive to the
-    pod only.
+    0 for a container with shared CPUs: the state has its pod's pool for a container in that pool, but the
+    pool is exclusive only to the pod.
     """
     assigned = state.assigned(uid, container.name)
     level = isolation_of(container, assigned=assigned is not None, divided=uid in state.pod_entries)
@@ -55,7 +55,7 @@ def assigned_cpuset(state: CPUManagerState, uid: str, container: Container) -> i
 
 
 def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
-    """Bring the files of a pod up to date."""
+    """Update the files of a pod."""
     if not kubelet.writes_assigned_cpuset:
         return
     state = kubelet.node.state
@@ -79,6 +79,6 @@ def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def _pool(state: CPUManagerState, uid: str, container: str) -> str:
-    """Say of a container in its pod's pool that the state file has more for it than it reads."""
+    """Return a note if the state file has a pod's pool for a container that reads no CPUs."""
     pool = state.assigned(uid, container)
     return f": {some_cpus(pool)} are its pod's pool; it has no CPUs of its own (KEP-6122)" if pool else ""

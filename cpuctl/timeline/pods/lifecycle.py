@@ -1,7 +1,7 @@
-"""Pods that come and go: the API server takes them, the scheduler binds them, the kubelet admits them.
+"""Creation and deletion of pods: the API server accepts, the scheduler binds, and the kubelet admits them.
 
-Rule: KEP-1287: the scheduler counts the most of what a container is to have, was granted and has, but for
-what is infeasible.
+Rule: KEP-1287: the scheduler counts the maximum of a container's desired, allocated and actual resources,
+without an infeasible desired amount.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from cpuctl.timeline.world.world import (
 
 _INFEASIBLE = "Infeasible"
 _MOST_HINTS = 1 << 16
-"""A machine with 16 NUMA nodes may have as many for a resource."""
+"""The number of hints for one resource on a machine with 16 NUMA nodes."""
 
 
 def create(world: World, event: Admit) -> None:
-    """Let the API server take a pod that is bound to the node, or waits for the scheduler."""
+    """Let the API server create a pod that is bound to the node, or waits for the scheduler."""
     name, stored = event.pod.pod.full_name, _stored(world, event.pod.pod)
     if world.find(name) is not None:
         refused = f'pods "{event.pod.pod.name}" already exists'
@@ -74,7 +74,7 @@ def _refuse(world: World, name: str, why: str) -> None:
 
 
 def _stored(world: World, pod: Pod) -> StoredPod:
-    """Return a new pod as the API server would hand it on; one that comes again has another UID."""
+    """Return a new pod as the API server would store it; a recreated one has another UID."""
     pod = pod._replace(statuses=(), counted_claims=())
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
@@ -83,7 +83,7 @@ def _stored(world: World, pod: Pod) -> StoredPod:
 
 
 def _node_rules(setup: KubeletSetup) -> NodeRules:
-    """Return how the kubelet reads static pods, which get to no API server."""
+    """Return the rules by which the kubelet reads static pods, which never reach an API server."""
     kubelet = setup.kubelet
     return node_rules(kubelet.gates) if isinstance(kubelet, Kubelet) else NodeRules(minor=setup.minor)
 
@@ -100,7 +100,7 @@ def _born(world: World, event: Admit, stored: StoredPod) -> PodLife:
 
 
 def schedule(world: World) -> None:
-    """Bind pods that the scheduler finds room for now, the oldest first."""
+    """Bind pods that now fit according to the scheduler, the oldest first."""
     waiting = [life for life in world.pods.values() if not life.bound]
     for life in sorted(waiting, key=lambda life: life.number):
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
@@ -113,9 +113,9 @@ def schedule(world: World) -> None:
 
 
 def _bindable(world: World, life: PodLife, allocatable: Allocatable | None = None) -> bool:
-    """Return whether the scheduler finds devices for a pod's claims; if not, the pod says why it waits.
+    """Return whether the scheduler finds devices for a pod's claims; if not, record why the pod waits.
 
-    With *allocatable*, there must be room for what they count as, too: that is known once they are allocated.
+    With *allocatable*, the claims' node resources, known once they are allocated, must fit as well.
     """
     pod = life.running.allocated
     if world.claims is None or not pod.resource_claims:
@@ -143,7 +143,7 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def _held_back(world: World, life: PodLife) -> bool:
-    """Return whether a pod does not start because of its claims, and say why."""
+    """Return whether a pod cannot start because of its claims, and record why."""
     problem = "" if world.claims is None else world.claims.problem(life.uid)
     if problem:
         life.message = problem
@@ -152,7 +152,7 @@ def _held_back(world: World, life: PodLife) -> bool:
 
 
 def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
-    """Put what the kubelet says of a pod into its status; tell whether it runs the pod."""
+    """Write the kubelet's verdict on a pod into its status; return whether the kubelet runs the pod."""
     again = " again" if life.admitted else ""
     if world.timeline.log:
         life.hints = dict(_hint_texts(life.name, admission.hint_rounds))
@@ -177,7 +177,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
 
 
 def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Write the hints of an admission in the words of a log's, of a list beyond all reason its beginning."""
+    """Yield the hints of an admission in the format of a log's; excessively long lists are cut off."""
     for requested in rounds:
         texts = {
             resource: hints_text(islice(hints, _MOST_HINTS))
@@ -191,7 +191,7 @@ def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Ma
 
 
 def fail(world: World, life: PodLife, reason: str, message: str) -> None:
-    """End a pod that the kubelet refuses, with its containers, if it had any running."""
+    """End a pod that the kubelet refuses, with any running containers."""
     life.failed, life.reason, life.message = True, reason, message
     world.api_server.end(life.running.spec)
     for name, container in life.containers.items():
@@ -204,7 +204,7 @@ def fail(world: World, life: PodLife, reason: str, message: str) -> None:
 
 
 def _placed(admission: Admission) -> str:
-    """Say which containers have CPUs of their own, which their pod's, and why the others share the node's."""
+    """Describe which containers have exclusive CPUs or their pod's, and why others share the node's."""
     parts = [
         f"{each.container.name} {cpus_text(each.cpus)}" for each in admission.placements if each.exclusive
     ]
@@ -225,7 +225,7 @@ def _placed(admission: Admission) -> str:
 
 
 def _claimed(world: World, life: PodLife) -> Iterator[str]:
-    """Say which CPUs a pod has by its claims."""
+    """Describe the CPUs that a pod has through its claims."""
     known = None if world.claims is None else world.claims.pods.get(life.uid)
     for each in known.distinct if known is not None else ():
         if isinstance(each.prepared, Undetermined):
@@ -235,7 +235,7 @@ def _claimed(world: World, life: PodLife) -> Iterator[str]:
 
 
 def remove(world: World, life: PodLife) -> None:
-    """Delete a pod; while no kubelet runs, its containers run on."""
+    """Delete a pod; while no kubelet runs, its containers continue to run."""
     if world.kubelet is None and any(each.runs for each in life.containers.values()):
         life.deleted = True
         world.record(EntryKind.REMOVED, "is deleted; its containers run until a kubelet stops them", life)
@@ -272,7 +272,7 @@ def counted(life: PodLife) -> StoredPod:
 
 
 def free(world: World) -> Mapping[str, Quantity]:
-    """Return what is left of CPU and memory; nothing if no kubelet has reported the node's resources yet."""
+    """Return the free CPU and memory; empty if no kubelet has reported the node's resources yet."""
     if world.allocatable is None:
         return {}
     used = [pod_requests(counted(life)) for life in world.on_node()]
@@ -289,7 +289,7 @@ def free(world: World) -> Mapping[str, Quantity]:
 
 
 def fits(world: World, life: PodLife, allocatable: Allocatable) -> bool:
-    """Return whether the scheduler finds room for a pod."""
+    """Return whether a pod fits according to the scheduler."""
     return _fits(world, life.running.spec, allocatable)
 
 

@@ -1,7 +1,7 @@
-"""Resizes: the API server takes one, the kubelet decides on it, tries again, and reports when it is complete.
+"""Resizes: the API server accepts one, the kubelet decides on it, retries, and reports its completion.
 
-Rule: KEP-1287, KEP-5554 and KEP-6122: CPUs that a container gains are its own at once, those that it loses
-when its delay has passed; the resize is complete when all CPU sets of the pod are applied.
+Rule: KEP-1287, KEP-5554 and KEP-6122: a container gets additional CPUs at once, and loses CPUs when its
+delay has passed; the resize is complete when all CPU sets of the pod are applied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cpuctl.timeline.world.world import PodLife, World, cpus_text, kubelet_fails
 
 PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
-"""The types of conditions that a pod's status tells resizes in."""
+"""The types of conditions by which a pod's status reports resizes."""
 
 _SENTENCES = {
     ResizeResult.DEFERRED: (EntryKind.RESIZE_DEFERRED, "is deferred"),
@@ -38,7 +38,7 @@ _SENTENCES = {
 
 
 def request_resize(world: World, life: PodLife, event: Resize) -> None:
-    """Let the API server take new resources for a pod, and its kubelet decide on them."""
+    """Let the API server accept new resources for a pod, and its kubelet decide on them."""
     spec = life.running.spec
     server = ResizeServer.of(
         world.server.gates,
@@ -55,7 +55,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         )
         return
     if same_resources(spec, desired):
-        # No new generation of the pod: its kubelet does not even hear of it.
+        # No new generation of the pod: its kubelet is not notified.
         world.record(EntryKind.RESIZE_UNCHANGED, "already requests these resources", life)
         return
     life.running = replace(life.running, spec=desired, generation=request.generation)
@@ -68,7 +68,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
 
 
 def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
-    """Add new amounts to those that stay."""
+    """Combine new amounts with those that stay."""
     known = requirements(spec)
     wanted = {}
     for name, more in changed.items():
@@ -80,7 +80,7 @@ def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str,
 
 
 def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
-    """Let the kubelet decide on what a pod is to have; raise UsageError if a policy would have to."""
+    """Let the kubelet decide on a pod's desired resources; raise UsageError if a policy would have to."""
     if kubelet.node.what_if is not None and kubelet.rules.allocates:
         from cpuctl.policies.what_if import resizes_unsupported
 
@@ -112,7 +112,7 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
 
 
 def _changes(before: Pod, after: Pod) -> list[str]:
-    """Say which containers get how many CPUs."""
+    """Describe the changes of containers' CPU requests."""
     old, new = requirements(before), requirements(after)
     found = []
     for name, resources in new.items():
@@ -123,14 +123,14 @@ def _changes(before: Pod, after: Pod) -> list[str]:
 
 
 class _Before(Record):
-    """What containers of a pod had (``held``) and were to keep of it (``waiting``) before a resize; masks."""
+    """The CPUs (masks) that containers had (``held``) and would keep (``waiting``) before a resize."""
 
     held: Mapping[str, int]
     waiting: Mapping[str, int]
 
 
 def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: _Before, delay: int) -> None:
-    """Start the delay of containers that shrink, over again if it has begun; those that grow have none."""
+    """Start or restart the delay of containers that shrink; those that grow have none."""
     state = kubelet.node.state
     kubelet.timers.restart(state, life.uid, [*before.held, *before.waiting], world.now + delay)
     for name, held in before.held.items():
@@ -145,10 +145,10 @@ def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: 
 
 
 def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int, *, again: bool) -> None:
-    """Note the beginning of a scale-down, which may begin *again*.
+    """Record the start of a scale-down, which may start *again*.
 
-    KEP-6122 ("Consecutive Scaling") has the delay start over with another scale-down, and says nothing of a
-    resize that leaves the container's CPUs alone. Every resize goes through all containers of its pod.
+    KEP-6122 ("Consecutive Scaling") restarts the delay with another scale-down, and does not define a resize
+    that leaves the container's CPUs unchanged. Every resize processes all containers of its pod.
     """
     scale_down = _scale_down(world, life, name, cpus, delay)
     world.scale_downs.begin((life.uid, name), scale_down)
@@ -167,7 +167,7 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
 
 
 def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int) -> ScaleDown:
-    # If it is decided again, as after a restart, the volume may have it already.
+    # If it is decided again, as after a restart, the volume may contain it already.
     known = life.containers[name].file == cpus_text(cpus[1])
     return ScaleDown(
         pod=life.name,
@@ -202,7 +202,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
 
 
 def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) -> str:
-    """Say of a final refusal that CPUs are about to become free, but the resize is not tried again."""
+    """Return a note for a final refusal if CPUs are about to become free, as the resize is not retried."""
     if outcome.result is not ResizeResult.INFEASIBLE or not outcome.preview:
         return ""
     state = kubelet.node.state
@@ -221,7 +221,7 @@ def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) ->
 
 
 def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
-    """Try deferred resizes again, in the kubelet's order."""
+    """Retry deferred resizes in the kubelet's order."""
     managed = [life for life in world.on_node() if life.uid in kubelet.node.active]
     waiting = {life.uid: life for life in managed if life.running.waiting_since}
     kubelet.retry_after = world.now if waiting else None
@@ -232,7 +232,7 @@ def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
 
 
 def save_waits(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Write down which containers of a pod wait, and until when; nothing if waits end with the kubelet."""
+    """Save which containers of a pod wait, and until when; none if waits end with the kubelet."""
     for key in [key for key in world.disk.waits if key[0] == uid]:
         del world.disk.waits[key]
     if not kubelet.setup.grace_of_pods:

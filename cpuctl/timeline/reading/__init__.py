@@ -1,1 +1,1 @@
-"""Timelines as they are written: documents, events, expectations."""
+"""The reading of timelines: documents, events, expectations."""

@@ -1,4 +1,4 @@
-"""Timelines as YAML or JSON (schema: ``cpuctl schema timeline``), with the pods that come in them."""
+"""Timelines as YAML or JSON (schema: ``cpuctl schema timeline``), with their pods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ API_VERSION, KIND = "cpuctl/v1alpha1", "Timeline"
 MAX_EVENTS = 100_000
 
 ReadMachine: TypeAlias = Callable[[str], MachineSource]
-"""Reads the machine that a timeline names, relative to the timeline's own place."""
+"""Read the machine that a timeline names, relative to the timeline's own location."""
 
 _MEMBERS = (
     "apiVersion",
@@ -53,14 +53,14 @@ _GOVERNING = ("LimitRange", "ResourceQuota")
 
 
 class TimelineLoaders(Record):
-    """How a timeline gets at what it names: machines and files."""
+    """The loaders of what a timeline names: machines and files."""
 
     machine: ReadMachine
     file: ReadFile
 
 
 def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> Timeline:
-    """Read a timeline; raise InputError with file, line and path for what cannot be used."""
+    """Read a timeline; raise InputError with file, line and path for an invalid value."""
     documents = load_documents(text, source)
     root = Cursor.at_root(documents[0])
     if len(documents) > 1:
@@ -120,7 +120,7 @@ def _timing(cursor: Cursor) -> Timing:
 
 
 def _moments(events: Cursor, reader: EventReader) -> tuple[Moment, ...]:
-    """Read the events, in order of time; of equal times, as they are listed."""
+    """Read the events, sorted by time; those of equal times keep their order."""
     items = events.items()
     if len(items) > MAX_EVENTS:
         raise events.error(f"more than {MAX_EVENTS:,} events")
@@ -131,7 +131,7 @@ def _moments(events: Cursor, reader: EventReader) -> tuple[Moment, ...]:
 
 def _moment(at: int, item: Cursor, reader: EventReader, expectations: ExpectationReader) -> Moment:
     refuse_others(item, ("at", "note", "expect", *ACTIONS))
-    item.optional("note", Cursor.text, "")  # it is for people: only its form matters
+    item.optional("note", Cursor.text, "")  # for human readers: only its type is checked
     return Moment(
         at=at,
         event=reader.read(item),
@@ -141,7 +141,7 @@ def _moment(at: int, item: Cursor, reader: EventReader, expectations: Expectatio
 
 
 def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
-    """Read where the timeline ends: not before its last event, which is where it ends otherwise."""
+    """Return the end of the timeline: by default, and at the earliest, its last event."""
     last = moments[-1].at if moments else 0
     until = root.get("until")
     if until is None:
@@ -153,7 +153,7 @@ def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
 
 
 class NamedPods(Record):
-    """The pods that events name, by full name, what governs their namespaces, and what decides on claims."""
+    """The pods that events name, by full name, and the objects that govern namespaces and claims."""
 
     pods: Mapping[str, TimelinePod] = {}
     limit_ranges: tuple[LimitRange, ...] = ()
@@ -162,7 +162,7 @@ class NamedPods(Record):
 
 
 def read_pods(pods: Cursor) -> NamedPods:
-    """Read the list; raise InputError for what cannot be used and for names given twice."""
+    """Read the list; raise InputError for invalid items and duplicate names."""
     found: dict[str, TimelinePod] = {}
     governing: list[NamespaceObject] = []
     dra: list[DRAObject] = []
@@ -227,7 +227,7 @@ def _require_grace(item: Cursor, pod: Pod) -> None:
 
 
 def _exposed_containers(item: Cursor, pod: Pod) -> frozenset[str]:
-    """Name the containers whose CPUs a volume of the downward API tells (KEP-6122)."""
+    """Return the names of the containers whose CPUs a downward API volume exposes (KEP-6122)."""
     found = {each.container for each in pod.field_refs if each.in_file and each.resource == ASSIGNED_CPUSET}
     for name in found:
         require_container(item, TimelinePod(pod), name)

@@ -1,4 +1,4 @@
-"""The events of a timeline, each a mapping of one time and what happens then."""
+"""The events of a timeline, each a mapping of a time and the event."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LARGEST_CODE = 255
 
 
 class EventReader:
-    """Reads events in order of time: kubelets and API servers build on those before."""
+    """A reader of events in order of time: kubelets and API servers build on earlier ones."""
 
     def __init__(
         self, machine: Machine, pods: Mapping[str, TimelinePod], kubelet: KubeletReader, server: ApiServer
@@ -63,9 +63,9 @@ class EventReader:
         self.server = server
 
     def read(self, item: Cursor) -> Event | None:
-        """Read what happens at one moment; None if nothing does.
+        """Read the event of one moment; None if there is none.
 
-        Raise InputError for several actions, and for one that is not written as it should be.
+        Raise InputError for several actions, and for an invalid one.
         """
         named = [name for name in ACTIONS if name in item.members()]
         if len(named) > 1:

@@ -1,4 +1,4 @@
-"""Expectations of a timeline: a part of what ``views`` tells, brought into the same words."""
+"""Expectations of a timeline: a part of what ``views`` returns, in the same form."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SLIS = ("notification", "application")
 
 
 class ExpectationReader(Record):
-    """Reads what is expected of a machine and pods."""
+    """A reader of expectations about a machine and pods."""
 
     machine: Machine
     pods: Mapping[str, TimelinePod]
 
     def read(self, cursor: Cursor) -> dict[str, Expected]:
-        """Read one ``expect`` block; raise InputError for what no view has."""
+        """Read one ``expect`` block; raise InputError for values that no view has."""
         return _members(cursor, self._sections)
 
     @property
@@ -125,7 +125,7 @@ def _count(cursor: Cursor) -> int:
 
 
 def _metrics(cursor: Cursor) -> Expected:
-    """Read figures by series, as a scrape names them; null for a series that is not there."""
+    """Read values by series, named as in a scrape; null for a missing series."""
     return {name: _or_none(_count)(member) for name, member in cursor.members().items()}
 
 

@@ -1,6 +1,6 @@
-"""Fields that timelines have in many places: durations, names of pods and containers, and no others.
+"""Common fields of timelines: durations, names of pods and containers; and a check for unknown ones.
 
-Every reader raises InputError with file, line, path, what was expected and what was found.
+Every reader raises InputError with file, line, path, and the expected and found values.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.timeline.model import TimelinePod
 
 LONGEST = 31 * 24 * HOUR
-"""Of all times and durations: a bound for mistakes, not for honest timelines."""
+"""The maximum of all times and durations: a bound against mistakes, beyond any legitimate timeline."""
 _PART_OF_A_LIST = re.compile(r"[0-9]+(-[0-9]+)?", re.ASCII)
-"""What is left of ``{cpus: 0,2-7}`` without quotes: a member called ``2-7``."""
+"""A remnant of ``{cpus: 0,2-7}`` without quotes: a member called ``2-7``."""
 _DURATION = "a duration from 0s to 744h, such as 5s, 500ms or 1m30s"
 
 
 def refuse_others(mapping: Cursor, known: Collection[str]) -> None:
-    """Refuse members with other names, of which a list without quotes makes some."""
+    """Refuse members with other names, which a list without quotes may produce."""
     mapping.refuse_others(
         known,
         because=lambda key: "put a CPU list with commas in quotes" if _PART_OF_A_LIST.fullmatch(key) else "",
@@ -84,7 +84,7 @@ def container_of(cursor: Cursor, text: str, pods: Mapping[str, TimelinePod]) -> 
 
 
 def require_container(cursor: Cursor, pod: TimelinePod, container: str) -> None:
-    """Refuse a name that no container of the pod has."""
+    """Raise InputError unless the pod has this container."""
     names = [each.name for each in pod.pod.all_containers]
     if container not in names:
         hint = f"its containers are {', '.join(names[:5])}"

@@ -1,4 +1,4 @@
-"""The kubelets of a timeline: which release, with which settings, one after the other; and the API server."""
+"""The successive kubelets of a timeline, with their releases and settings; and the API server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletEvent, Kubele
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
 ReadFile: TypeAlias = Callable[[str], bytes]
-"""Reads a file that a timeline names, relative to the timeline's own."""
+"""Read a file that a timeline names, relative to the timeline's own location."""
 
 _HEAD: Mapping[str, Value] = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -35,7 +35,7 @@ _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, Kubelet
 
 
 class KubeletSettings(Record):
-    """What was said of the kubelet so far: every change adds to it."""
+    """The kubelet's settings so far: every change adds to them."""
 
     version: KubeletVersion = DEFAULT_VERSION
     config: Mapping[str, Value] = {}
@@ -44,7 +44,7 @@ class KubeletSettings(Record):
 
 
 class KubeletReader:
-    """Reads the kubelet's settings and what changes them, in order of time."""
+    """A reader of the kubelet's settings and their changes, in order of time."""
 
     def __init__(self, read_file: ReadFile) -> None:
         self.read_file = read_file
@@ -54,8 +54,8 @@ class KubeletReader:
     def first(self, cursor: Cursor) -> KubeletSetup:
         """Read the kubelet that a timeline begins with.
 
-        If its release is not named, it is one that has all gates that are set; ``assumed`` then says
-        so.
+        If its release is not named, one is assumed that has all gates that are set; ``assumed`` then
+        reports that.
         """
         self._read(cursor, ("running",))
         if cursor.get("version") is None:
@@ -77,7 +77,7 @@ class KubeletReader:
         )
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
-        """Read settings on top of those before; *others* are members that are not among them."""
+        """Read settings on top of earlier ones; *others* are members that are not settings."""
         self._read(cursor, others)
         return _loaded(self.settings, cursor)
 
@@ -92,7 +92,7 @@ class KubeletReader:
         )
 
     def change(self, cursor: Cursor) -> KubeletEvent:
-        """Read what is done to the kubelet: one word, or an action with new settings."""
+        """Read an action on the kubelet: one word, or an action with new settings."""
         if isinstance(cursor.value, str):
             return KubeletEvent(KubeletAction(cursor.one_of(_BARE)), _loaded(self.settings, cursor))
         action = KubeletAction(cursor.required("action").one_of(KubeletAction))
@@ -102,7 +102,7 @@ class KubeletReader:
         return KubeletEvent(action, setup, cursor.optional("takes", duration, 0))
 
     def _check(self, cursor: Cursor, action: KubeletAction, before: KubeletVersion) -> None:
-        """Refuse an upgrade that is none."""
+        """Raise InputError for an upgrade or downgrade to an unsuitable version."""
         after, wanted = self.settings.version, _NEEDS_VERSION.get(action)
         if wanted and (after.order == before.order or (after.order > before.order) != (wanted == "newer")):
             message = f"expected a version {wanted} than {before}"
@@ -111,7 +111,7 @@ class KubeletReader:
             raise cursor.error("config is missing: it lists what changes")
 
     def _config(self, cursor: Cursor) -> Mapping[str, Value]:
-        """Read a configuration: a file, or members that change what was set before."""
+        """Read a configuration: a file, or members that change earlier settings."""
         value = cursor.value
         if isinstance(value, str):
             return self._config_of_file(cursor, value)
@@ -137,7 +137,7 @@ def _version(cursor: Cursor) -> KubeletVersion:
 
 
 def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
-    """Load a configuration as that kubelet does; raise InputError for what is not the kubelet's to refuse."""
+    """Load a configuration as that kubelet does; raise InputError for errors other than its refusals."""
     text = json.dumps({**_HEAD, **settings.config})
     kubelet: Kubelet | StartRefused | KubeletFault
     try:
@@ -145,7 +145,7 @@ def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
     except ConfigRefusedError as error:
         kubelet = refused_start(error)
     except InputError as error:
-        # The text is written here, on one line: the number of that line is of no use.
+        # The text is generated here as one line, so its line number is useless.
         raise cursor.error(str(error).replace(f"{_SOURCE}:1: ", f"{_SOURCE}.", 1), hint=error.hint) from None
     else:
         kubelet = Kubelet(
@@ -163,7 +163,7 @@ def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
 
 
 def refused_start(error: ConfigRefusedError) -> StartRefused | KubeletFault:
-    """Say how a kubelet ends that cannot load its configuration."""
+    """Return how a kubelet ends that cannot load its configuration."""
     refusal = error.refusal
     if refusal.crash:
         return KubeletFault(kind=FaultKind.CRASH, where=refusal.stage, why=refusal.error)
@@ -185,9 +185,9 @@ def _patched(before: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[st
 
 
 def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
-    """Read release and gates of the API server, on top of what it was *before*.
+    """Read release and gates of the API server, on top of those *before*.
 
-    Raise InputError if one of that release would not start with these gates.
+    Raise InputError if an API server of that release would not start with these gates.
     """
     if cursor is None:
         return before
@@ -204,7 +204,7 @@ def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
 
 
 def server_like(setup: KubeletSetup) -> ApiServer:
-    """Take an API server of a kubelet's release, with the kubelet's gates."""
+    """Return an API server of a kubelet's release, with the kubelet's gates."""
     release = FeatureGates.for_minor(setup.minor)
     kubelet = setup.kubelet
     settings = {**kubelet.config.feature_gates, **kubelet.gate_flags} if isinstance(kubelet, Kubelet) else {}

@@ -1,1 +1,1 @@
-"""What is seen of a replay: views, expectations, the history of CPUs, service level indicators."""
+"""The visible results of a replay: views, expectations, the history of CPUs, service level indicators."""

@@ -1,6 +1,6 @@
-"""Which CPUs belong to whom at a moment, and the history of every CPU in spans of time.
+"""The owners of CPUs at a moment, and the history of every CPU in spans of time.
 
-CPUs with the same history come together.
+CPUs with the same history are grouped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cpuctl.timeline.world.world import World
 
 
 class AssignedCPUs(Record):
-    """What one container has (masks): CPUs that stay, and CPUs that are to go but are in its cgroup still."""
+    """A container's CPUs (masks): those that stay, and those to be released that are still in its cgroup."""
 
     stays: int
     goes: int = 0
@@ -26,7 +26,7 @@ class AssignedCPUs(Record):
 class Owners(Record):
     """Exclusive CPUs by pod and container (``namespace/pod/container``), and the shared pool.
 
-    What a pod holds as a whole and gives to no container alone (KEP-5526) is under the pod's own name.
+    CPUs that a pod holds as a whole and gives to no single container (KEP-5526) have the pod's own name.
     """
 
     containers: Mapping[str, AssignedCPUs]
@@ -34,18 +34,18 @@ class Owners(Record):
 
 
 NO_OWNERS = Owners({}, 0)
-"""Before there is a kubelet."""
+"""The owners before the first kubelet."""
 
 
 class Sample(Record):
-    """Who has what from a time on, which is in nanoseconds."""
+    """The owners of CPUs from a time on, in nanoseconds."""
 
     at: int
     owners: Owners
 
 
 def owners(world: World, before: Owners) -> Owners:
-    """Return who has what now; while no kubelet runs, running containers have what they had *before*."""
+    """Return the current owners; while no kubelet runs, running containers keep their CPUs from *before*."""
     if world.kubelet is None:
         running = {
             f"{life.name}/{name}"
@@ -64,7 +64,7 @@ def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]
     for uid, containers in node.state.assignments.items():
         whole = node.state.pod_entries.get(uid, 0)
         if uid not in world.pods:
-            # It has not been noticed yet that it is gone.
+            # The kubelet has not yet noticed the pod's removal.
             pod = world.names.get(uid, uid)
             gone = {pod: whole} if whole else {f"{pod}/{name}": cpus for name, cpus in containers.items()}
             yield from ((name, AssignedCPUs(0, cpus)) for name, cpus in gone.items())
@@ -74,7 +74,7 @@ def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]
         pool, leftover = 0, whole
         for name, cpus in containers.items():
             if name in sharing:
-                # CPUs of the init containers before it are in its pod's pool by then.
+                # The CPUs of earlier init containers are in the pod's pool by then.
                 pool |= 0 if sharing[name] is ContainerKind.INIT else cpus
                 continue
             leftover &= ~cpus
@@ -86,7 +86,7 @@ def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]
 
 
 def _sharing(pod: StoredPod) -> dict[str, ContainerKind]:
-    """Name the containers that share their pod's pool: the state's CPUs are exclusive to none of them."""
+    """Return the containers in their pod's pool: the state's CPUs are not exclusive to any of them."""
     return {
         each.name: each.kind
         for each in pod.all_containers
@@ -98,10 +98,10 @@ _NOTHING = AssignedCPUs(0)
 
 
 class CPUUse(StrEnum):
-    """What a CPU is to a container, or to all.
+    """The use of a CPU by a container or by all.
 
-    ``leaving``: it is to go, or gone, and the container's cgroup has it still; ``contested``: it is another
-    container's own by then.
+    ``leaving``: it is to be released, or was, and is still in the container's cgroup; ``contested``: it is
+    already exclusive to another container.
     """
 
     OWNED = "owned"
@@ -112,14 +112,14 @@ class CPUUse(StrEnum):
 
 
 class CPUStatus(Record):
-    """What a CPU is at a moment; ``container`` is empty if no container has it exclusively."""
+    """The status of a CPU at a moment; ``container`` is empty if no container has it exclusively."""
 
     use: CPUUse
     container: str = ""
 
 
 class Span(Record):
-    """A time in which a CPU's status stays, from ``start`` to before ``end`` in nanoseconds."""
+    """A time span with constant CPU status, from ``start`` to before ``end`` in nanoseconds."""
 
     start: int
     end: int
@@ -134,7 +134,7 @@ class ChartRow(Record):
 
 
 def chart(samples: Sequence[Sample], cpus: int, until: int) -> list[ChartRow]:
-    """Draw up the history of *cpus* (a mask) to *until*, a nanosecond; rows by their lowest CPU."""
+    """Return the history of *cpus* (a mask) up to *until* in nanoseconds; rows are sorted by lowest CPU."""
     histories: dict[int, list[tuple[int, CPUStatus]]] = {}
     before = NO_OWNERS
     for sample in samples:
@@ -161,7 +161,7 @@ def _changed(before: Owners, after: Owners) -> int:
 
 
 def _status(owners: Owners, cpu: int) -> CPUStatus:
-    """Return what one CPU (a mask) is; of containers that follow each other in a pod, the last one counts."""
+    """Return the status of one CPU (a mask); of a pod's successive containers, the last one counts."""
     owner = leaver = ""
     for name, held in owners.containers.items():
         owner = name if held.stays & cpu else owner

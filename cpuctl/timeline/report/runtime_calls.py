@@ -1,8 +1,8 @@
-"""What a runtime would ask a plugin while a timeline is played, and what the plugin would answer.
+"""A runtime's requests to a plugin during a replay of a timeline, and the plugin's answers.
 
 Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: a plugin answers when a container is created or
-stopped, and may update containers of its own accord. Here it knows what the kubelet's managers decide, and
-tells it at once: a kubelet that writes CPU sets itself does so with the next pass of its loop.
+stopped, and may update containers unprompted. Here it knows the decisions of the kubelet's managers, and
+reports them at once: a kubelet that writes CPU sets itself does so with the next pass of its loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cpuctl.timeline.world.world import PodLife, World
 
 
 class RuntimeEvent(StrEnum):
-    """What a plugin speaks of: a request of the runtime, or (the last) a call of its own."""
+    """The occasion of a plugin's message: a request of the runtime, or (the last) the plugin's own call."""
 
     CREATE = "CREATE_CONTAINER"
     STOP = "STOP_CONTAINER"
@@ -28,9 +28,9 @@ class RuntimeEvent(StrEnum):
 class RuntimeCall(Record):
     """One answer, or call, at a time in nanoseconds.
 
-    ``pod`` (``namespace/name``) and ``container`` are empty if it is about no container alone. ``cpus`` is
-    a mask and ``mems`` a list of NUMA nodes, both of a container that is created; nothing is to be left as it
-    is. ``updates`` are the CPUs (masks) that others move to, by pod and container.
+    ``pod`` (``namespace/name``) and ``container`` are empty if it does not concern a single container.
+    ``cpus`` is a mask and ``mems`` a list of NUMA nodes, both of a container that is created; if empty, they
+    are left unchanged. ``updates`` are the CPUs (masks) that others move to, by pod and container.
     """
 
     at: int
@@ -48,7 +48,7 @@ class _Running(Record):
 
 
 class RuntimeCalls:
-    """Collects the calls of a replay; ``running`` are the containers that run, and the CPUs they have."""
+    """The collected calls of a replay; ``running`` are the running containers with their CPUs."""
 
     def __init__(self) -> None:
         self.calls: list[RuntimeCall] = []
@@ -56,7 +56,7 @@ class RuntimeCalls:
         self.boot = 1
 
     def created(self, world: World, life: PodLife, container: str) -> None:
-        """Answer for a container that comes; the first one of its pod brings what its admission changed."""
+        """Answer for a new container; that for a pod's first one includes the changes by its admission."""
         assert world.kubelet is not None, "a kubelet has it created"
         key: Key = (life.uid, container)
         self._end(world, key)
@@ -68,7 +68,7 @@ class RuntimeCalls:
         self.calls.append(call)
 
     def settled(self, world: World) -> None:
-        """Report what else has changed: containers that have stopped, and sets that moved without them."""
+        """Report all other changes: stopped containers, and CPU sets that changed independently."""
         ended = self._end(world)
         updates = self._updates(world)
         if not updates:
@@ -79,9 +79,9 @@ class RuntimeCalls:
             self.calls.append(RuntimeCall(world.now, RuntimeEvent.UPDATE, updates=updates))
 
     def _end(self, world: World, again: Key | None = None) -> int:
-        """Let containers stop that do not run, or are created *again*; return how many do.
+        """Stop containers that no longer run, or are created *again*; return their number.
 
-        A machine that goes down has no runtime that could ask.
+        A machine that goes down has no runtime that could send requests.
         """
         if world.boot != self.boot:
             self.boot = world.boot
@@ -99,12 +99,12 @@ class RuntimeCalls:
         return {(self.running[key].pod, key[1]): cpus for key, cpus in changed.items()}
 
     def _changed(self, world: World) -> Iterator[tuple[Key, int]]:
-        """Yield the CPUs of containers that are to run elsewhere; no set can be taken back."""
+        """Yield the CPUs of containers that should run on other ones; a set can never be removed."""
         kubelet = world.kubelet
         if kubelet is None:
             return
         for key, running in self.running.items():
-            # A kubelet that has just started has not taken every pod back yet: what it knows counts.
+            # A kubelet that has just started has not readmitted every pod yet: only those it knows count.
             wanted = own_or_shared(kubelet, key) if key[0] in kubelet.node.active else 0
             if wanted and wanted != running.cpus:
                 yield key, wanted

@@ -1,7 +1,7 @@
-"""What can be seen of a replay at a moment, as plain values, and whether its timeline expects that.
+"""The visible state of a replay at a moment, as plain values, and its comparison with expectations.
 
 CPU sets are lists, amounts and durations are texts in canonical form; a container is ``namespace/pod/name``.
-What is not as expected is reported as a difference.
+Values other than expected are reported as differences.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOTHING = Quantity()
 
 
 class Latency(Record):
-    """How often something was measured, and its bounds in nanoseconds; None if it never was."""
+    """The number of measurements, and their bounds in nanoseconds; None without any."""
 
     measured: int
     shortest: int | None
@@ -45,15 +45,15 @@ class Latency(Record):
 
     @classmethod
     def of(cls, times: Iterable[int]) -> Latency:
-        """Sum up."""
+        """Summarize measurements."""
         values = sorted(times)
         return cls(len(values), values[0] if values else None, values[-1] if values else None)
 
 
 class Slis(Record):
-    """The three service level indicators that KEP-6122 names, of all scale-downs of a replay.
+    """The three service level indicators of KEP-6122 for all scale-downs of a replay.
 
-    ``notification``: from the decision until the volume tells it. ``application``: from the end of the delay
+    ``notification``: from the decision until the volume shows it. ``application``: from the end of the delay
     until the CPU set is applied. ``late``: scale-downs that the volume showed too late or never.
     """
 
@@ -63,7 +63,7 @@ class Slis(Record):
 
 
 def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
-    """Compute the indicators; containers that expose nothing cannot be informed."""
+    """Compute the indicators; containers that do not expose their CPUs cannot be notified."""
     found = list(scale_downs)
     return Slis(
         notification=Latency.of(
@@ -75,20 +75,20 @@ def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
 
 
 def kubelet_view(world: World) -> answers.Kubelet:
-    """Return whether a kubelet runs, and which; or why none does."""
+    """Return the running kubelet, or why none runs."""
     running = world.kubelet is not None
     return {"running": running, "version": world.setup.version, "error": "" if running else world.why_down}
 
 
 def pool_view(world: World) -> str | None:
-    """Return the shared pool, nothing with policy ``none``; None while no kubelet runs."""
+    """Return the shared pool, empty with policy ``none``; None while no kubelet runs."""
     if world.kubelet is None:
         return None
     return cpus_text(world.kubelet.node.state.default) if world.kubelet.node.policy else ""
 
 
 def containers_view(world: World) -> dict[str, answers.Container]:
-    """Report everything about every container."""
+    """Return the state of every container."""
     return {
         f"{life.name}/{container.name}": _container(world, life, container)
         for life in world.pods.values()
@@ -106,7 +106,7 @@ def _container(world: World, life: PodLife, container: Container) -> answers.Con
         "effective": cpus_text(world.effective(one)) if runs else None,
         "weight": weight_of(one.milli) if runs else None,
         "downward": one.file,
-        # Three of the four states of KEP-1287: actuated is what the weight tells.
+        # Three of the four states of KEP-1287: the weight shows the actuated one.
         "desired": _request(life.running.spec, name),
         "allocated": _request(life.running.allocated, name) if granted else None,
         "actual": _request(life.running.actual, name) if granted else None,
@@ -149,7 +149,7 @@ def _condition(found: Condition | None) -> answers.Condition | None:
 
 
 def state_file_view(world: World) -> answers.StateFile | None:
-    """Return what ``cpu_manager_state`` says, None if there is no such file."""
+    """Return the content of ``cpu_manager_state``; None if the file does not exist."""
     if world.disk.cpu is None:
         return None
     saved = world.disk.read_cpu(KNOWS_ALL)
@@ -177,12 +177,12 @@ def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, st
 
 
 def scheduler_view(world: World) -> dict[str, str]:
-    """Return what the scheduler sees free."""
+    """Return the free resources that the scheduler sees."""
     return {name: str(amount.canonical()) for name, amount in free(world).items()}
 
 
 def metrics_view(world: World) -> dict[str, int]:
-    """Return what a scrape of the kubelet would read; nothing while none runs."""
+    """Return the values that a scrape of the kubelet would read; empty while none runs."""
     return dict(_metrics(world, world.kubelet)) if world.kubelet is not None else {}
 
 
@@ -217,7 +217,7 @@ def _latency(latency: Latency) -> answers.Latency:
 
 
 def hints_view(world: World) -> dict[str, Mapping[str, str]]:
-    """Return the topology hints of every admission, if the replay is that of a log."""
+    """Return the topology hints of every admission if a log is replayed."""
     return {owner: texts for life in world.pods.values() for owner, texts in life.hints.items()}
 
 
@@ -237,7 +237,7 @@ VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(
 
 
 class Failure(Record):
-    """One value that is not as expected: where the expectation stands, of what, and both values.
+    """One unexpected value: the location of the expectation, its subject, and both values.
 
     ``at`` is the time in nanoseconds.
     """
@@ -250,14 +250,14 @@ class Failure(Record):
 
     @property
     def place(self) -> str:
-        """Name file, line and path of the expectation; finding the line reads the file again."""
+        """Return file, line and path of the expectation; finding the line reads the file again."""
         if isinstance(self.where, Origin):
             return self.where.document.where(self.where.path)
         return self.where or ""
 
 
 def check(world: World, moment: Moment) -> list[Failure]:
-    """Compare what is expected now with what can be seen."""
+    """Compare the current expectations with the visible state."""
     return [
         Failure(moment.at, moment.where, path_text(path), expected, found)
         for section, expected in moment.expect.items()
@@ -268,7 +268,7 @@ def check(world: World, moment: Moment) -> list[Failure]:
 def _differences(
     path: tuple[str, ...], expected: Expected, found: object
 ) -> Iterator[tuple[tuple[str, ...], Expected, object]]:
-    """Yield every value that is expected and not there; what is not mentioned may be anything."""
+    """Yield every expected value that differs; values that are not mentioned may be anything."""
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
         for key, member in expected.items():
             yield from _differences((*path, key), member, found.get(key))

@@ -1,1 +1,1 @@
-"""What there is at one moment of a replay: pods, files, the kubelet that runs, and what has happened."""
+"""The state of a replay at one moment: pods, files, the running kubelet, and the history so far."""

@@ -1,6 +1,6 @@
-"""The kubelet's state files, as they lie on disk between one kubelet and the next.
+"""The kubelet's state files on disk between one kubelet and the next.
 
-What a kubelet has written is kept as the value and who wrote it, and made into text when it is read.
+A file that a kubelet has written is kept as its value and writer, and formatted when it is read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MemoryFile: TypeAlias = WrittenMemory | str | None
 
 
 class SavedWait(Record):
-    """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot.
+    """A scale-down that survives a restart, as announced: the CPUs to keep, its due time, and its boot.
 
     ``cpus`` is a mask, ``due`` in nanoseconds.
     """
@@ -56,7 +56,7 @@ class SavedWait(Record):
 
 
 class Disk:
-    """The files; None if there is none. ``waits`` are there with the announced delay of pods only."""
+    """The files; None for a missing one. ``waits`` exist only with the announced per-pod delay."""
 
     def __init__(self) -> None:
         self.cpu: CPUFile = None
@@ -80,7 +80,7 @@ class Disk:
 
     @property
     def cpu_format(self) -> str:
-        """Name the format of ``cpu_manager_state`` (``cpuctl checkpoint`` knows more)."""
+        """Return the format of ``cpu_manager_state`` (``cpuctl checkpoint`` has details)."""
         if isinstance(self.cpu, WrittenCPUs):
             writer = self.cpu.writer
             return "v4" if writer.minor >= 37 else "v3" if writer.keeps_pods else "v2"

@@ -1,4 +1,4 @@
-"""What happens, as a replay tells it: entries with a sentence for people and data for programs."""
+"""The history of a replay: entries with a human-readable sentence and machine-readable data."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ MOVES = frozenset(
         EntryKind.CPUSET_WRITTEN,
     }
 )
-"""What may change who has which CPUs, or what the state files say: a refusal can leave traces, too."""
+"""Kinds that may change owners of CPUs or state files; a refusal can have side effects, too."""
 
 
 class HistoryEntry(Record):
-    """One thing that happened; ``pod`` and ``container`` are empty if it is about the node.
+    """One entry of the history; ``pod`` and ``container`` are empty if it concerns the node.
 
     ``at`` is the time in nanoseconds.
     """

@@ -1,9 +1,9 @@
-"""A kubelet that runs: its managers, and what it keeps in memory only and loses when it stops.
+"""A running kubelet: its managers, and the data in its memory, which it loses when it stops.
 
-How long it waits before it starts a container again is kubelet v1.36's ``newCrashLoopBackOff`` and
-``doBackOff``, with client-go's ``flowcontrol.Backoff``: the first start comes at once, the next 10 s after
-the container's end, then twice as long each time, up to 5 minutes; a container that has run for twice the
-longest wait starts over. Times are nanoseconds since the timeline began.
+The back-off before it restarts a container follows kubelet v1.36's ``newCrashLoopBackOff`` and
+``doBackOff``, with client-go's ``flowcontrol.Backoff``: the first restart is immediate, the next 10 s after
+the container's end, then twice as long each time, up to 5 minutes; the back-off of a container that has run
+for twice the maximum is reset. Times are nanoseconds since the timeline began.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REDUCED_FIRST, _REDUCED_LONGEST = SECOND, MINUTE
 
 
 class BackOffs:
-    """The waits of one kubelet, which it keeps in memory: how long, and since when, by UID and container."""
+    """The back-offs of one kubelet, kept in memory: their length and start, by UID and container."""
 
     def __init__(self, first: int, longest: int) -> None:
         self.first = first
@@ -39,7 +39,7 @@ class BackOffs:
 
     @classmethod
     def of(cls, config: KubeletConfiguration, gates: FeatureGates) -> BackOffs:
-        """Read a kubelet's bounds."""
+        """Return the back-offs with a kubelet's configured bounds."""
         reduced = gates.enabled("ReduceDefaultCrashLoopBackOffDecay")
         first, longest = (_REDUCED_FIRST, _REDUCED_LONGEST) if reduced else (_FIRST, _LONGEST)
         if gates.enabled("KubeletCrashLoopBackOffMax"):
@@ -49,19 +49,19 @@ class BackOffs:
         return cls(min(first, longest), longest)
 
     def until(self, key: Key, ended: int) -> int:
-        """Return when a container that ended at a time may start again."""
+        """Return when a container that ended at a given time may restart."""
         if key not in self.known or self._expired(key, ended):
             return ended
         return ended + self.known[key][0]
 
     def start(self, key: Key, ended: int, now: int) -> None:
-        """Note that a container starts again."""
+        """Record that a container restarts."""
         fresh = key not in self.known or self._expired(key, ended)
         wait = self.first if fresh else min(self.known[key][0] * 2, self.longest)
         self.known[key] = wait, now
 
     def forget(self, uid: str) -> None:
-        """Forget a pod that is gone."""
+        """Forget a removed pod."""
         self.known = {key: known for key, known in self.known.items() if key[0] != uid}
 
     def _expired(self, key: Key, ended: int) -> bool:
@@ -72,14 +72,14 @@ _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
 
 
 class JobKind(IntEnum):
-    """What a kubelet does for a pod later on; of equal times, in this order."""
+    """A kubelet's later work for a pod; at equal times, in this order."""
 
     SYNC = 1
     VOLUMES = 2
 
 
 class _Aged(Protocol):
-    """A pod as far as it matters when something is done for it."""
+    """The parts of a pod that matter for scheduling its work."""
 
     @property
     def number(self) -> int: ...
@@ -88,7 +88,7 @@ class _Aged(Protocol):
 
 
 class Job(NamedTuple):
-    """Work for one pod: of what is due at once, the oldest pod's comes first."""
+    """Work for one pod: of simultaneous jobs, the oldest pod's comes first."""
 
     at: int
     work: JobKind
@@ -99,16 +99,16 @@ class Job(NamedTuple):
 class KubeletProcess:
     """One kubelet from its start to its end.
 
-    ``last_update`` are the CPUs that it has last given each container's runtime (a mask): it knows of none
-    when it starts, so that its first pass writes all. ``refused`` are the containers whose CPU set could not
-    be written last time. ``unsettled``: the next pass has something to do. ``capacity`` is what it compares a
-    resize with, if its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
-    deferred resizes were tried last, None if there are none. ``written`` and ``written_memory`` are the
-    states as they lie on disk. ``back_offs`` are those of containers that have ended more than once.
-    ``reports_allocated_resources``: it puts allocatedResources into statuses.
+    ``last_update`` are the CPUs (masks) that it last passed to each container's runtime: none when it
+    starts, so its first pass writes all. ``refused`` are the containers whose last CPU set could not be
+    written. ``unsettled``: the next pass has work to do. ``capacity`` is compared with resizes, if its
+    release does that: CPU in milli-CPUs, others in whole units. ``retry_after`` is when deferred resizes were
+    tried last, None if there are none. ``written`` and ``written_memory`` are the states on disk.
+    ``back_offs`` are those of containers that have ended more than once.
+    ``reports_allocated_resources``: it writes allocatedResources into statuses.
     """
 
-    def __init__(  # noqa: PLR0913  # all that it is started with
+    def __init__(  # noqa: PLR0913  # everything that it is started with
         self,
         *,
         setup: KubeletSetup,
@@ -153,19 +153,19 @@ class KubeletProcess:
         return self.setup.minor >= ASSIGNED_CPUSET_SINCE
 
     def plan(self, at: int, work: JobKind, life: _Aged) -> None:
-        """Do something for a pod at a time."""
+        """Schedule work for a pod at a given time."""
         job = Job(at, work, life.number, life.uid)
         if job not in self.jobs:
             heappush(self.jobs, job)
 
     def take_job(self) -> Job:
-        """Remove and return what comes first."""
+        """Remove and return the first job."""
         return heappop(self.jobs)
 
     def next_pass(self) -> int | None:
-        """Return when the next pass is that has something to do; passes in between would change nothing.
+        """Return the time of the next pass with work to do; passes in between would change nothing.
 
-        Rule: the kubelet's ``wait.Until``: the first at once, another a period after the end of each.
+        Rule: the kubelet's ``wait.Until``: the first is immediate, the others a period after the end of each.
         """
         if self.node.policy is None:
             return None
@@ -178,13 +178,13 @@ class KubeletProcess:
         return None if due is None else max(following, following + _steps(due - following, self.period))
 
     def touch(self, now: int) -> None:
-        """Let the next pass after *now* look at everything: those before it had nothing to do."""
+        """Let the next pass after *now* check everything: those before it had nothing to do."""
         if self.last_pass is not None and now > self.last_pass:
             self.last_pass += (now - self.last_pass) // self.period * self.period
         self.unsettled = True
 
     def next_retry(self) -> int | None:
-        """Return when deferred resizes are tried again: after half a minute, then every three minutes.
+        """Return when deferred resizes are retried: after half a minute, then every three minutes.
 
         Rule: ``pkg/kubelet/allocation/allocation_manager.go``.
         """
@@ -196,7 +196,7 @@ class KubeletProcess:
         return first + ((self.retry_after - first) // _RETRY_PERIOD + 1) * _RETRY_PERIOD
 
     def next_due(self) -> int | None:
-        """Return when there is something to do next."""
+        """Return when the next work is due."""
         times = [self.next_pass(), self.jobs[0].at if self.jobs else None, self.next_retry()]
         return min((time for time in times if time is not None), default=None)
 

@@ -1,7 +1,7 @@
-"""Every scale-down with its moments: decided, visible inside, due, applied; and the timers of waiting ones.
+"""Every scale-down with its times: decided, visible inside, due, applied; and the timers of pending ones.
 
-KEP-6122's SLIs come from these. What a container will have left is the CPU Manager's to know
-(``CPUManagerState.pending``); how long that takes is decided by one function, ``cpu.state.delay_of``.
+KEP-6122's SLIs are computed from these. The CPUs that a container will keep are in the CPU Manager's state
+(``CPUManagerState.pending``); the delay is decided by one function, ``cpu.state.delay_of``.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Key: TypeAlias = tuple[str, str]
 
 
 class ScaleDown:
-    """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` can be read inside.
+    """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` is readable inside.
 
-    ``due`` is when its delay has passed, ``reported`` when the volume said so, ``applied`` when its cgroup
-    did: nanoseconds, as ``decided``.
+    ``due`` is when its delay expires, ``notified`` when the volume showed the change, ``applied`` when its
+    cgroup did; in nanoseconds, like ``decided``.
     """
 
-    def __init__(  # noqa: PLR0913  # what is known when it is decided
+    def __init__(  # noqa: PLR0913  # everything known at the decision
         self,
         *,
         pod: str,
@@ -60,7 +60,7 @@ class ScaleDown:
 
     @property
     def late(self) -> bool:
-        """Whether the application was informed only after the CPUs were taken, or never."""
+        """Whether the application was notified only after the CPUs were removed, or never."""
         return (
             self.exposed
             and self.applied is not None
@@ -69,32 +69,32 @@ class ScaleDown:
 
 
 class ScaleDowns:
-    """All of them, and the last one of each container by UID and name."""
+    """All scale-downs, and the last one of each container by UID and name."""
 
     def __init__(self) -> None:
         self.all: list[ScaleDown] = []
         self.last: dict[Key, ScaleDown] = {}
 
     def begin(self, key: Key, scale_down: ScaleDown) -> None:
-        """Begin one; it replaces the container's open one."""
+        """Start one; it replaces the container's open one."""
         self.finish(key, ScaleDownEnd.REPLACED)
         self.last[key] = scale_down
         self.all.append(scale_down)
 
     def finish(self, key: Key, end: ScaleDownEnd) -> None:
-        """End a container's open one, if there is one."""
+        """End a container's open one, if any."""
         found = self.last.get(key)
         if found is not None and found.end is ScaleDownEnd.OPEN:
             found.end = end
 
     def notified(self, key: Key, cpus: int, now: int) -> None:
-        """Note that the volume tells these CPUs: if they are applied already, that was too late."""
+        """Record that the volume shows these CPUs; if they are applied already, it does so too late."""
         found = self.last.get(key)
         if found is not None and found.notified is None and found.after == cpus:
             found.notified = now
 
     def applied(self, key: Key, cpus: int, now: int) -> None:
-        """Note that the container's cgroup has these CPUs."""
+        """Record that the container's cgroup has these CPUs."""
         found = self.last.get(key)
         if found is not None and found.end is ScaleDownEnd.OPEN and found.after == cpus:
             found.applied = now
@@ -102,15 +102,15 @@ class ScaleDowns:
 
 
 class Timers:
-    """When each waiting container's delay has passed (nanoseconds, on a clock that only goes forward)."""
+    """The expiry of each waiting container's delay (nanoseconds, on a monotonic clock)."""
 
     def __init__(self) -> None:
         self.due: dict[Key, int] = {}
 
     def restart(self, state: CPUManagerState, uid: str, containers: Iterable[str], due: int) -> None:
-        """Start over for the containers of a pod that wait now, and forget about those that do not.
+        """Restart the timers of a pod's waiting containers, and drop those of others.
 
-        Every resize goes through all containers of its pod: so does the delay of all that wait.
+        Every resize processes all containers of its pod, so it restarts the delay of all that wait.
         """
         for name in containers:
             if state.awaited(uid, name) is None:
@@ -119,7 +119,7 @@ class Timers:
                 self.due[uid, name] = due
 
     def next(self) -> int | None:
-        """Return when the first of them is due."""
+        """Return when the first timer is due."""
         return min(self.due.values(), default=None)
 
     def take_due(self, now: int) -> list[Key]:
@@ -130,10 +130,10 @@ class Timers:
         return passed
 
     def waits(self, key: Key) -> bool:
-        """Return whether a container's delay goes on."""
+        """Return whether a container's delay is running."""
         return key in self.due
 
     def forget(self, uid: str) -> None:
-        """Forget a pod that is gone."""
+        """Forget a removed pod."""
         for key in [key for key in self.due if key[0] == uid]:
             del self.due[key]

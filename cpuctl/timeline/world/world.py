@@ -1,4 +1,4 @@
-"""The simulated node: pods as API server and runtime have them, files on disk, and the kubelet that runs."""
+"""The simulated node: pods in the API server and the runtime, files on disk, and the running kubelet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NotRunning = StartRefused | KubeletFault | Undetermined
 
 
 class ContainerState(StrEnum):
-    """What a container's runtime says of it."""
+    """The state of a container in its runtime."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -33,7 +33,7 @@ class ContainerState(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a pod's status says; ``Unscheduled`` is a pod without a node."""
+    """The phase in a pod's status; ``Unscheduled`` is a pod without a node."""
 
     UNSCHEDULED = "Unscheduled"
     PENDING = "Pending"
@@ -43,12 +43,12 @@ class Phase(StrEnum):
 
 
 class ContainerLife:
-    """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
+    """One container: ``cgroup`` is its last written ``cpuset.cpus`` while it runs (a mask, 0 for never).
 
-    ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
-    None if no such file is there. ``returns``: it ran when the machine went down. ``exit_code`` is set
-    from its end, the time ``ended``, until it starts again. ``allocated`` is what the last kubelet that
-    stopped has left in its status as allocatedResources.
+    ``milli`` are the milli-CPUs that its ``cpu.weight`` represents. ``file`` is the content of its downward
+    API file, None if it has none. ``returns``: it ran when the machine went down. ``exit_code`` is set from
+    its end, at the time ``ended``, until it restarts. ``allocated`` are the allocatedResources that the last
+    kubelet that stopped left in its status.
     """
 
     def __init__(self) -> None:
@@ -63,17 +63,17 @@ class ContainerLife:
 
     @property
     def runs(self) -> bool:
-        """Whether there are processes in it."""
+        """Whether it has processes."""
         return self.state is ContainerState.RUNNING
 
 
 class PodLife:
-    """One pod: what it is to have, was granted and has; what its status says; its containers.
+    """One pod: its desired, allocated and actual resources, its status, and its containers.
 
-    ``number`` is the order of creation. ``bound`` to the node, ``admitted`` once a kubelet took it, and
-    ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted. ``ended`` is the
-    phase in which it came to its end, and ``failed`` says that a kubelet refused it. ``hints`` are those of
-    its latest admission, by container or for the whole pod, if the timeline is a log.
+    ``number`` is the order of creation. It is ``bound`` to the node, ``admitted`` once a kubelet accepted it,
+    and ``deleted`` if that happened while no kubelet ran. ``starts``: its containers run as soon as it is
+    admitted. ``ended`` is the phase in which it ended, and ``failed`` shows that a kubelet refused it.
+    ``hints`` are those of its latest admission, by container or for the whole pod, if the timeline is a log.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class PodLife:
 
     @property
     def uid(self) -> str:
-        """Its UID."""
+        """The pod's UID."""
         return self.running.spec.uid
 
     @property
@@ -106,12 +106,12 @@ class PodLife:
 
     @property
     def runs(self) -> bool:
-        """Whether a kubelet has taken it, and looks after it."""
+        """Whether a kubelet has admitted it and still manages it."""
         return self.admitted and not self.terminal
 
     @property
     def terminal(self) -> bool:
-        """Whether it is over: refused by a kubelet, or come to its end."""
+        """Whether it has ended or was refused by a kubelet."""
         return self.failed or self.ended is not None
 
     @property
@@ -121,34 +121,34 @@ class PodLife:
 
     @property
     def phase(self) -> Phase:
-        """What its status says."""
+        """The phase in its status."""
         if self.terminal:
             return self.ended or Phase.FAILED
         if not self.bound:
             return Phase.UNSCHEDULED
         runs = any(each.runs for each in self.containers.values())
-        # One that waits to be started again counts as running.
+        # A container that waits for its restart counts as running.
         apps = (self.containers[each.name] for each in self.running.spec.containers)
         return Phase.RUNNING if runs or any(each.exit_code is not None for each in apps) else Phase.PENDING
 
 
 class Runtime(Protocol):
-    """What is called when a container is created."""
+    """A listener that is called when a container is created."""
 
     def created(self, world: World, life: PodLife, container: str) -> None:
-        """Take notice of a container that comes, with what is decided about it."""
+        """Handle a new container, for which all decisions have been made."""
 
 
 class World:
-    """Everything there is at one moment.
+    """The complete state at one moment.
 
-    ``online`` are the CPUs that run (a mask), ``now`` the nanoseconds since the timeline began, ``why_down``
-    says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
-    machine. ``allocatable`` is what the node's status reported last. ``pods`` are those that exist, by UID;
-    ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
-    not store. ``claims`` serves resource claims, whichever kubelet runs, None if no pod has any;
-    ``claimants`` are the containers (UID and name) that have run on CPUs of theirs. ``runtime`` is called
-    for containers that are created, if it is given.
+    ``online`` are the online CPUs (a mask), ``now`` the nanoseconds since the timeline began, ``why_down`` is
+    why a kubelet that should run does not, ``starts_at`` when one starts, ``boot`` counts starts of the
+    machine. ``allocatable`` was last reported in the node's status. ``pods`` are the existing ones, by UID;
+    ``names`` also has former ones. ``api_server`` creates them, ``refused`` are the names of those that it
+    did not store. ``claims`` serves resource claims under any kubelet, None if no pod has any; ``claimants``
+    are the containers (UID and name) that have run on CPUs of claims. ``runtime``, if given, is called for
+    containers that are created.
     """
 
     def __init__(self, timeline: Timeline, runtime: Runtime | None = None) -> None:
@@ -176,11 +176,11 @@ class World:
         self.claimants: set[tuple[str, str]] = set()
 
     def find(self, name: str) -> PodLife | None:
-        """Find the pod that has a full name now."""
+        """Return the pod that currently has a full name."""
         return next((life for life in self.pods.values() if life.name == name), None)
 
     def on_node(self) -> Iterator[PodLife]:
-        """Yield the pods of the node, the oldest first: those that a kubelet is to run."""
+        """Yield the pods of the node that a kubelet should run, the oldest first."""
         yield from sorted(
             (life for life in self.pods.values() if life.bound and not life.terminal and not life.deleted),
             key=lambda life: life.number,
@@ -202,24 +202,24 @@ class World:
         )
 
     def effective(self, life: ContainerLife) -> int:
-        """Return the CPUs that a running container may use; without any, cgroup v2 takes its parent's."""
+        """Return the CPUs that a running container may use; without any, cgroup v2 uses its parent's."""
         return life.cgroup & self.online or self.online
 
 
 def cpus_text(mask: int) -> str:
-    """Write a mask as a list."""
+    """Format a mask as a CPU list."""
     return str(CPUSet(mask))
 
 
 def some_cpus(mask: int) -> str:
-    """Write ``CPU 3``, ``CPUs 1-2,4``, or ``all CPUs`` for a set that was never written."""
+    """Return ``CPU 3``, ``CPUs 1-2,4``, or ``all CPUs`` for a set that was never written."""
     if not mask:
         return "all CPUs"
     return f"{'CPU' if mask.bit_count() == 1 else 'CPUs'} {cpus_text(mask)}"
 
 
 def kubelet_stops(world: World) -> None:
-    """Let the kubelet end; what it kept in memory only is lost."""
+    """Stop the kubelet, which loses the data in its memory."""
     if world.kubelet is None:
         return
     for key in world.kubelet.timers.due.keys() - world.disk.waits.keys():
@@ -229,7 +229,7 @@ def kubelet_stops(world: World) -> None:
 
 
 def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
-    """Let statuses stay as a kubelet has written them, as far as the API server keeps that."""
+    """Keep the statuses that a kubelet has written, as far as the API server stores them."""
     recorded = kubelet.reports_allocated_resources and reports_allocated_resources(world.server.gates)
     for life in world.pods.values():
         if life.uid not in kubelet.node.active:
@@ -241,7 +241,7 @@ def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
 
 
 def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:
-    """Return a pod with what the status of its *life* said when its kubelet stopped."""
+    """Return a pod with the status that its *life* had when its kubelet stopped."""
     statuses = [
         ContainerStatus(name, RunState(each.state), resources=ReportedResources(granted=each.allocated))
         for name, each in life.containers.items()
@@ -250,7 +250,7 @@ def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:
 
 
 def kubelet_fails(world: World, why: NotRunning) -> None:
-    """Let the kubelet end for a reason of its own."""
+    """Stop the kubelet because of a failure, and record why."""
     kubelet_stops(world)
     match why:
         case StartRefused(stage=stage, error=error):

@@ -1,4 +1,4 @@
-"""``cpuctl advise``: which settings of the kubelet serve pods best, or which pods to move on a node."""
+"""``cpuctl advise``: the kubelet settings that serve pods best, or the pods to move on a node."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated

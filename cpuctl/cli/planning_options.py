@@ -1,4 +1,4 @@
-"""The options that say what is planned and on which node, for all commands that plan pods."""
+"""The options for the pods to plan and their node, for all commands that plan pods."""
 
 from typing import Any, ClassVar
 
@@ -50,7 +50,7 @@ class PlanningCommand(KubeletCommand):
 
 
 class ExplainingCommand(PlanningCommand):
-    """A command that also takes what happened in the past."""
+    """A command that also takes past events."""
 
     missing = frozenset()
 

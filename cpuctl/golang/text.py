@@ -6,8 +6,7 @@ from __future__ import annotations
 class GoError(ValueError):
     """An error text that Kubernetes' own code prints.
 
-    Only such a text may become a part of what a kubelet is said to say: those of other exceptions are ours,
-    or Python's.
+    Only such a text may become a part of a kubelet's message: those of other exceptions are ours or Python's.
     """
 
 

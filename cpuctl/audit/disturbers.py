@@ -1,6 +1,6 @@
 """Disturbances of exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
 
-Every program of a host may run everywhere unless configured otherwise; a kubelet configures none.
+Every program of a host may run everywhere unless configured otherwise, which a kubelet does not do.
 
 Boot parameters isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
 setting only a part has unexpected effects. If a core is shared, a thread on its other CPU takes half of it.

@@ -50,7 +50,7 @@ class CPUUse(StrEnum):
 
 
 class CPU(NamedTuple):
-    """A CPU: its row of the answer, its use, and the marks of its owners, the most important one first.
+    """A CPU: its row of the answer, its use, and the marks of its owners, the main one first.
 
     ``disputed``: it has several owners, or an owner and the shared pool.
     """

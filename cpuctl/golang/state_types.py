@@ -308,6 +308,6 @@ class Struct(Record):
 def _folded(name: str) -> str:
     """Fold a name as Go does: two non-ASCII characters count as the letters that they resemble.
 
-    The other one, the Kelvin sign, has the lower case k in Python, too.
+    One is the long s; the other, the Kelvin sign, has the lower case k in Python, too.
     """
     return name.replace(_LONG_S, "s").lower()

@@ -224,7 +224,7 @@ def configuration_text(
         return (text, str(path)), str(path.parent)
     if recorded.config_path and recorded.flags is not None and not recorded.flags_gap:
         raise _named_but_missing(f"{origin}: {recorded.config_path}")
-    # The recorded kubelet is known to have no configuration file.
+    # A kubelet that runs without a configuration file is known to have none.
     known: Origin = "live" if live else "capture"
     stated: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
     sources.add("kubeletConfiguration", "the kubelet's defaults", stated)

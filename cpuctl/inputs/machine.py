@@ -47,7 +47,7 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
 
 
 def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None) -> DeviceInventory | None:
-    """Read the node's device plugins; None (unknown) if no file is named.
+    """Read the devices of the node's device plugins; None (unknown) if no file is named.
 
     Warn if the file is incomplete, or names NUMA nodes that the machine does not have.
     """

@@ -214,7 +214,7 @@ def _in_directory(
 
 
 def _is_below(root: Root, directory: str, path: str) -> bool:
-    """Return whether a file is a directory further down."""
+    """Return whether a file is in a directory further down."""
     parent, _, name = path.rpartition("/")
     if not parent:
         return False

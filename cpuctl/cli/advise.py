@@ -219,7 +219,7 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
         emit(document, style)
         return
     if "proposals" not in document and style.for_people:
-        # Nothing goes to stdout: sentences are not a configuration.
+        # Nothing is written to stdout: sentences are not a configuration.
         complain(f"error: {failure_text(document['start'])}")
         return
     proposals = document.get("proposals", [])

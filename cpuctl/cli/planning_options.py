@@ -81,7 +81,7 @@ class EmptyNodeCommand(PlanningCommand):
 
 
 def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:
-    """Return what the command line of a ``PlanningCommand`` says; *policy* replaces the kubelet's."""
+    """Return the inputs on the command line of a ``PlanningCommand``; *policy* replaces the kubelet's."""
     inputs: PlanningInputs = context.obj
     return replace(inputs, node=replace(inputs.node, policy=policy))
 

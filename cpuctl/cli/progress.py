@@ -1,4 +1,4 @@
-"""A bar for people who wait."""
+"""A progress bar on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheet that pictures are drawn on: a title, the drawing, its legend, and all of it in words."""
+"""The sheet that pictures are drawn on: a title, the drawing, its legend, and a description in words."""
 
 from __future__ import annotations
 

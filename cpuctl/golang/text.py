@@ -21,7 +21,7 @@ def quoted(text: str) -> str:
 
 
 def escaped(char: str) -> str:
-    """Write one character so that it prints."""
+    """Write one character, escaped unless it is printable."""
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

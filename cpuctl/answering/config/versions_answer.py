@@ -92,7 +92,7 @@ def uncompared_document(
 def _starts(
     outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf
 ) -> answers.StartsPart:
-    """Describe whether both kubelets start, and the command that shows what to change, first of the new."""
+    """Describe both kubelets' starts, and the command that shows what to change, the new kubelet's first."""
     one, other = map(start_answer, outcomes)
     answer: answers.StartsPart = {"start": {"from": one, "to": other}}
     for start, version in ((other, versions[1]), (one, versions[0])):

@@ -1,7 +1,7 @@
 """cpuctl: what the kubelet's CPU, memory and topology managers do on a node, and why.
 
-What is in ``__all__`` is public (``docs/library.md``, types in ``__init__.pyi``); it is loaded when it
-is first asked for.
+The names in ``__all__`` are public (``docs/library.md``, types in ``__init__.pyi``); each is loaded when
+it is first used.
 """
 
 __all__ = [
@@ -38,11 +38,11 @@ __version__ = "0.1.0.dev0"
 
 
 _MODULES = ("cpuctl.cpuset", "cpuctl.errors", "cpuctl.policies.model", "cpuctl.api")
-"""Where the public names are, what is loaded fastest first."""
+"""The modules of the public names, the fastest to load first."""
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for; raise AttributeError for any other."""
+    """Load a public name when it is first used; raise AttributeError for any other."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

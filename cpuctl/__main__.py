@@ -1,4 +1,4 @@
-"""The process: what must happen before anything heavy is imported."""
+"""The process: everything that must happen before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _CYCLES_SOUGHT_AFTER = 200_000
-"""New objects. After 700, as Python has it, most searches would go through imported code in vain; that
-alone is 50,000 of them."""
+"""New objects between garbage collections. With Python's default of 700, most collections would search
+imported code, which alone has 50,000 objects, in vain."""
 
 
 class _EndedError(BaseException):
-    """A signal ends the process: what was begun is cleaned up on the way out, temporary files above all."""
+    """A signal ends the process: unfinished work, above all temporary files, is cleaned up on the way out."""
 
 
 def main() -> None:
     """Answer ``--version`` at once; hand everything else to the command table."""
-    # A reader that has seen enough ends us quietly, as it ends other tools (exit status 141 in a shell).
+    # A reader that closes the pipe early ends us quietly, like other tools (exit status 141 in a shell).
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     gc.set_threshold(_CYCLES_SOUGHT_AFTER)
     _open_closed_streams()
@@ -31,7 +31,7 @@ def main() -> None:
         _complete()
         return
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # File names may hold bytes that are no text, and terminals may know few characters.
+        # File names may contain bytes that are not text, and terminals may support few characters.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _clean_up_when_ended()
@@ -45,7 +45,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)  # the parent process sees which signal ended it
         return
-    gc.freeze()  # else Python's end goes through every object in search of cycles: a tenth of a short command
+    gc.freeze()  # else Python searches all objects for cycles at exit: a tenth of a short command
     sys.exit(code)
 
 
@@ -54,12 +54,12 @@ def _clean_up_when_ended() -> None:
         raise _EndedError(number)
 
     for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup makes the process ignore it
             signal.signal(number, end)
 
 
 def _complete() -> None:
-    """Answer a shell that completes a word; typer is not needed for that."""
+    """Answer a shell that completes a word, without importing typer."""
     from cpuctl.cli.completion.candidates import main as answer
 
     answer(sys.argv[2:])
@@ -78,7 +78,7 @@ def _prints_version() -> bool:
 
 
 def _open_closed_streams() -> None:
-    """Give Python an empty stream where the caller closed one (``<&-``): the next file must not become it."""
+    """Open empty streams for those that the caller closed (``<&-``): no file opened later may become one."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123  # open as long as the process

@@ -1,9 +1,9 @@
-"""The public names of ``import cpuctl``, described in ``docs/library.md``: what is not here is private.
+"""The public names of ``import cpuctl``, described in ``docs/library.md``: everything else is private.
 
-A machine, a configuration and pods are read; a node is made of the first two; it is asked to admit pods, to
-remove, resize and restart, and why. Answers carry, as ``answer``, what commands print with ``-o json``, in
-the shape of the published schemas. What cannot be used is a ``CpuctlError``, and so is a kubelet that would
-not start (``NotStartedError``); that a kubelet rejects a pod is an answer, and no error.
+A machine, a configuration and pods are read; the first two make a node, which admits, removes and resizes
+pods, restarts, and explains its decisions. Answers carry, as ``answer``, what commands print with ``-o
+json``, as in the published schemas. Unusable inputs raise ``CpuctlError``, and a kubelet that would not
+start raises ``NotStartedError``; a rejected pod is an answer, not an error.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     Name = str | PathLike[str]
 
 LIBRARY_VERSION: Final = "1.2"
-"""The version of these names: the first number changes when one goes or means something else."""
+"""The version of these names: the first number changes when one is removed or changes its meaning."""
 
 
 class NotStartedError(CpuctlError):
-    """A kubelet that would not start on this machine, or of which that cannot be said.
+    """A kubelet that would not start on this machine, or for which that is unknown.
 
-    ``start`` says in which stage, and in what words it ends.
+    ``start`` has the stage at which it ends, and its message.
     """
 
     exit_code = 3
@@ -57,7 +57,7 @@ class NotStartedError(CpuctlError):
 
 
 class Machine:
-    """A machine that was read; ``name`` is where from."""
+    """A machine that was read; ``name`` is its source."""
 
     def __init__(self, source: MachineSource, sources: Sources) -> None:
         self._source = source
@@ -66,7 +66,7 @@ class Machine:
 
     @property
     def cpus(self) -> CPUSet:
-        """The CPUs that are online."""
+        """The online CPUs."""
         return self._source.machine.online
 
     @property
@@ -76,7 +76,7 @@ class Machine:
 
 
 class Configuration:
-    """The settings of a kubelet; ``version`` is its release, ``warnings`` what it would only warn about."""
+    """The settings of a kubelet; ``version`` is its release, ``warnings`` are mistakes that it tolerates."""
 
     def __init__(self, loaded: LoadedKubelet, inputs: KubeletInputs, sources: Sources) -> None:
         self._loaded = loaded
@@ -87,7 +87,7 @@ class Configuration:
 
 
 class Pod:
-    """A pod that comes, with what governs its namespace."""
+    """A new pod, with the policies of its namespace."""
 
     def __init__(self, pod: GivenPod, given: GivenPods, inputs: PlanningInputs, sources: Sources) -> None:
         self._pod = pod
@@ -102,18 +102,18 @@ class Pod:
 
     @property
     def uid(self) -> str:
-        """Its UID; one that is always the same if the manifest has none."""
+        """Its UID; a fixed one if the manifest has none."""
         return self._pod.uid
 
     @property
     def containers(self) -> tuple[str, ...]:
-        """The names of its containers, in the order in which a kubelet looks at them."""
+        """The names of its containers, in the order in which a kubelet considers them."""
         return tuple(each.name for each in self._pod.all_containers)
 
     def with_resources(self, container: str, *, cpu: str = "", memory: str = "") -> Pod:
-        """Return the pod with other amounts of a container, each its request and its limit (``"1500m"``).
+        """Return the pod with other amounts for a container, each both request and limit (``"1500m"``).
 
-        Raise UsageError for what is no amount, and for a container that the pod does not have.
+        Raise UsageError for an invalid amount, and for a container that the pod does not have.
         """
         from cpuctl.operations.resize_inputs import parse_set, with_amounts
 
@@ -128,10 +128,10 @@ class Pod:
 
 
 class Decision(NamedTuple):
-    """What becomes of a pod: ``outcome`` is Admitted, Rejected, Forbidden, KubeletFault or Undetermined.
+    """What happens to a pod: ``outcome`` is Admitted, Rejected, Forbidden, KubeletFault or Undetermined.
 
     ``reason`` and ``message`` are the kubelet's (or the API server's), ``cpus`` the exclusive CPUs by
-    container. ``answer`` is all there is to tell: the pod's entry in ``cpuctl plan -o json``.
+    container. ``answer`` has all details: the pod's entry in ``cpuctl plan -o json``.
     """
 
     pod: str
@@ -148,7 +148,7 @@ class Decision(NamedTuple):
 
 
 class ResizeDecision(NamedTuple):
-    """What becomes of a resize: Admitted, Deferred, Infeasible or another outcome of ``cpuctl resize``.
+    """What happens to a resize: Admitted, Deferred, Infeasible or another outcome of ``cpuctl resize``.
 
     ``cpus`` are the exclusive CPUs by container afterwards. ``answer`` is the pod's entry in ``cpuctl resize
     -o json``.
@@ -165,8 +165,8 @@ class ResizeDecision(NamedTuple):
 class Explanation(NamedTuple):
     """Why a kubelet decides as it does: the ``rule`` that decides, in words (``why``), and what would help.
 
-    ``suggestions`` are changes with which the pod is admitted, each of them tried. ``answer`` is what
-    ``cpuctl explain -o json`` prints.
+    ``suggestions`` are changes with which the pod is admitted, each one tested. ``answer`` is the output of
+    ``cpuctl explain -o json``.
     """
 
     pod: str
@@ -177,9 +177,9 @@ class Explanation(NamedTuple):
 
 
 def read_machine(name: Name = "live", *, memory: str = "") -> Machine:
-    """Read a machine from all that ``-m`` takes: ``live``, a recording, ``synthetic:2s2n8c2t``, ...
+    """Read a machine from anything that ``-m`` accepts: ``live``, a recording, ``synthetic:2s2n8c2t``, ...
 
-    *memory* is how much it has if that was not recorded. Raise InputError for what is no machine.
+    *memory* is its amount if that was not recorded. Raise InputError for anything that is not a machine.
     """
     from cpuctl.inputs.machine import load_machine, with_memory
 
@@ -197,7 +197,7 @@ def read_configuration(
 ) -> Configuration:
     """Read a kubelet's settings: its configuration file, with flags (*arguments*) and feature gates on top.
 
-    Without a *name* it is that of the *machine*, if it was recorded with one, else a kubelet's defaults.
+    Without a *name*, use the configuration recorded with the *machine*, if there is one, else the defaults.
     *version* is its release, ``1.36`` or ``1.36.2``. Raise NotStartedError for a configuration that a kubelet
     cannot load, InputError for a file that cannot be read.
     """
@@ -219,7 +219,7 @@ def read_configuration(
 def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
     """Read pods from manifests (files, directories), and from templates such as ``web=4/4,2Gi x3``.
 
-    Raise UsageError if there are none, InputError for what is no manifest.
+    Raise UsageError if there are no pods, InputError for anything that is not a manifest.
     """
     from cpuctl.operations.plan_inputs import PlanningInputs
 
@@ -229,7 +229,7 @@ def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
     return tuple(Pod(pod, given, inputs, sources) for pod in given.pods)
 
 
-def make_node(  # noqa: PLR0913  # they are options
+def make_node(  # noqa: PLR0913  # these are options
     machine: Machine,
     configuration: Configuration,
     *,
@@ -239,14 +239,13 @@ def make_node(  # noqa: PLR0913  # they are options
     driver_arguments: str = "",
     policy: str | Policy | type[Policy] = "",
 ) -> Node:
-    """Start a kubelet on a machine: on a fresh node, or on its *state* (the kubelet's directory or file).
+    """Start a kubelet on a machine: on a fresh node, or on its *state* (the kubelet's directory or a file).
 
-    *running* is a file with the pods that run there, *devices* one that tells what device plugins have,
-    *driver_arguments* are the flags of the driver that serves resource claims for CPUs.
-    A *policy* (what ``--policy`` takes, a class, or one with its options) chooses CPUs in the kubelet's
-    place, to see what would come of it: no kubelet does what it does. Raise NotStartedError if the
-    kubelet would not start, InputError for files that cannot be used, PolicyError for a policy that cannot
-    be loaded.
+    *running* is a file with the pods that run there, *devices* a file with the devices of device plugins,
+    *driver_arguments* are the flags of the DRA driver for CPUs. A *policy* (a value of ``--policy``, a class,
+    or one with its options) chooses CPUs in the kubelet's place, as an experiment: no kubelet has it. Raise
+    NotStartedError if the kubelet would not start, InputError for files that cannot be used, PolicyError for
+    a policy that cannot be loaded.
     """
     from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, node_planning
     from cpuctl.operations.started_node import StartedNode, start_planned
@@ -277,14 +276,14 @@ def make_node(  # noqa: PLR0913  # they are options
 
 
 class Node:
-    """A started kubelet, and the pods that run there; it changes with every pod that comes or goes."""
+    """A started kubelet and its running pods; it changes with every pod that is admitted or removed."""
 
     def __init__(self, started: StartedNode) -> None:
         self._started = started
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be known about the inputs."""
+        """Warnings about the inputs."""
         return tuple(self._started.planning.sources.warnings)
 
     @property
@@ -294,13 +293,13 @@ class Node:
 
     @property
     def free(self) -> CPUSet:
-        """The CPUs still free for exclusive use; none if the CPU Manager's policy is ``none``."""
+        """The CPUs still free for exclusive use; empty if the CPU Manager's policy is ``none``."""
         policy = self._started.node.policy
         return CPUSet(self._started.node.state.default & ~policy.reserved if policy else 0)
 
     @property
     def pods(self) -> tuple[str, ...]:
-        """The pods that run, each by namespace and name."""
+        """The running pods, each by namespace and name."""
         return tuple(pod.full_name for pod in self._started.running)
 
     def copy(self) -> Node:
@@ -308,29 +307,29 @@ class Node:
         return Node(self._started.copy())
 
     def admit(self, pod: Pod) -> Decision:
-        """Let the kubelet decide on a pod; if it is admitted, it runs from now on.
+        """Let the kubelet decide on a pod; an admitted pod runs from now on.
 
-        Raise PolicyError for a policy that fails, takes too long or wants what it may not have.
+        Raise PolicyError for a policy that fails, times out or chooses CPUs that it may not have.
         """
         return _decision(self._started, self._started.admit(self._learn(pod)))
 
     def remove(self, name: str) -> None:
-        """Let a pod be deleted; raise UsageError if none of this name or UID runs."""
+        """Delete a pod; raise UsageError if no running pod has this name or UID."""
         self._started.remove(name)
 
     def resize(self, pod: Pod) -> ResizeDecision:
-        """Give a pod that runs the resources of *pod* (``Pod.with_resources``), if it may have them.
+        """Give a running pod the resources of *pod* (``Pod.with_resources``), if the kubelet allows it.
 
-        Raise UsageError if no pod of this name runs.
+        Raise UsageError if no running pod has this name.
         """
         from cpuctl.operations.resize import resize_running
 
         return _resized(resize_running(self._started, pod._pod))  # noqa: SLF001
 
     def restart(self, configuration: Configuration | None = None) -> tuple[Decision, ...]:
-        """Restart the kubelet, perhaps with another configuration: it admits what runs again.
+        """Restart the kubelet, optionally with another configuration: it admits the running pods again.
 
-        Raise NotStartedError if it does not come up on the state that it left: nothing has changed then.
+        Raise NotStartedError, and change nothing, if it does not start on the state that it left.
         """
         admissions = self._started.restart(configuration._loaded if configuration else None)  # noqa: SLF001
         if not isinstance(admissions, tuple):
@@ -338,10 +337,10 @@ class Node:
         return tuple(_decision(self._started, each) for each in admissions)
 
     def explain(self, pod: Pod) -> Explanation:
-        """Say why the kubelet decides on a pod as it does, or would if it came now, and what would help.
+        """Explain the kubelet's decision on a pod, or the one it would make now, and what would help.
 
-        A pod that the node has decided on is explained as it was then, as long as pods have only come.
-        Raise NotStartedError if its kubelet would not start on the node as it is.
+        A pod that the node has decided on is explained as of that time, as long as pods have only been
+        admitted since. Raise NotStartedError if its kubelet would not start on the node as it is.
         """
         from cpuctl.operations.explain import explain_now
 

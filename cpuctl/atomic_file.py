@@ -1,4 +1,4 @@
-"""Files that come to be whole or not at all, whatever happens on the way."""
+"""Files that are written completely or not at all, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import IO, NamedTuple
 from cpuctl.errors import UsageError
 
 PRIVATE = 0o600
-"""The mode of a file that is its writer's alone."""
+"""The mode of a file that only its owner can access."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_ITS_CONTENT = re.compile(r"security\.(ima|evm|capability)|trusted\.overlay\..*")
-"""Extended attributes that belong to what a file holds, or to the file system, not to its place."""
+"""Extended attributes that belong to a file's content, or to the file system, not to its place."""
 _MOST_BACKUPS = 1000
 _NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class FileAttributes(NamedTuple):
-    """What a file has besides its content; ``owner`` is user and group."""
+    """The attributes of a file; ``owner`` is user and group."""
 
     mode: int
     owner: tuple[int, int]
@@ -38,14 +38,14 @@ class FileAttributes(NamedTuple):
 def attributes_of(name: str | Path, *, directory: int | None = None) -> FileAttributes:
     """Return mode, owner and extended attributes (SELinux labels, access lists) of a regular file.
 
-    Raise UsageError for what is none: everybody may read a link, for instance.
+    Raise UsageError for any other file: a link, for instance, is readable by everyone.
     """
     handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             raise UsageError("exists and is not a regular file", where=str(name), hint="specify another file")
-        attributes = _attributes(f"/proc/self/fd/{handle}")  # a descriptor that reads nothing has none
+        attributes = _attributes(f"/proc/self/fd/{handle}")  # an O_PATH descriptor has none
         return FileAttributes(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
     finally:
         os.close(handle)
@@ -60,7 +60,7 @@ def _attributes(handle: str) -> dict[str, bytes]:
         raise
     found = {}
     for name in names:
-        with suppress(PermissionError):  # it cannot be kept if it cannot be read: writing reports that
+        with suppress(PermissionError):  # unreadable ones cannot be kept: writing reports that
             if not _OF_ITS_CONTENT.fullmatch(name):
                 found[name] = os.getxattr(handle, name)
     return found
@@ -76,11 +76,11 @@ def temporary_file(
     mode: int = PRIVATE,
     directory: int | None = None,
 ) -> Iterator[Path]:
-    """Write a file next to *path* for the caller to move there; it is removed if it is not moved.
+    """Write a file next to *path* for the caller to move there; remove it if it is not moved.
 
-    It gets mode, owner and extended attributes of *like*, or else its writer and *mode*. Without
-    *keep_owner*, a user who may not give files away keeps it. *directory* is the descriptor of the directory,
-    if one is open already; the path that is yielded is in it. What a killed run has left is removed.
+    It gets mode, owner and extended attributes of *like*, else the current user and *mode*. Without
+    *keep_owner*, a user who may not change owners remains its owner. *directory* is the descriptor of the
+    directory, if already open; the yielded path is in it. Leftovers of a killed run are removed.
     """
     own = os.open(path.parent, _DIRECTORY) if directory is None else directory
     try:
@@ -102,7 +102,7 @@ def temporary_file(
 
 
 def back_up(path: Path, now: datetime, directory: int) -> Path | None:
-    """Give a file a second name that tells the time; None if there are 1000 of this second."""
+    """Give a file a second name with the time; return None if this second already has 1000 of them."""
     stem = f"{path.name}.{now:%Y%m%dT%H%M%SZ}"
     for number in range(1, _MOST_BACKUPS):
         backup = path.with_name(f"{stem}.bak" if number == 1 else f"{stem}-{number}.bak")
@@ -113,7 +113,7 @@ def back_up(path: Path, now: datetime, directory: int) -> Path | None:
 
 
 def sync_directory(directory: Path | int) -> None:
-    """Wait until names in a directory are on the disk: they must survive a power cut."""
+    """Wait until the names in a directory are on disk: they must survive a power failure."""
     if isinstance(directory, int):
         os.fsync(directory)
         return
@@ -125,7 +125,7 @@ def sync_directory(directory: Path | int) -> None:
 
 
 def hidden_link(path: Path, directory: int) -> Path:
-    """Give a file a second name for a moment; where the process is killed, the next one removes it."""
+    """Give a file a second name for a moment; if the process is killed, the next run removes it."""
     hidden = path.with_name(_stem(path.name) + token_hex(4))
     os.link(path.name, hidden.name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     return hidden
@@ -136,20 +136,20 @@ def _stem(name: str) -> str:
 
 
 def _made(name: str, directory: int) -> tuple[int, str]:
-    """Make a file under a hidden name; a lock says that its writer lives."""
+    """Make a file under a hidden name; its lock shows that the writer is alive."""
     while True:
         hidden = _stem(name) + token_hex(4)
         handle = os.open(hidden, _NEW, PRIVATE, dir_fd=directory)
-        with suppress(OSError):  # not every file system has locks
+        with suppress(OSError):  # not every file system supports locks
             fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # another run took it for a leftover
+        with suppress(FileNotFoundError):  # another run removed it as a leftover
             if os.path.samestat(os.fstat(handle), os.stat(hidden, dir_fd=directory, follow_symlinks=False)):
                 return handle, hidden
         os.close(handle)
 
 
 def _clean(name: str, directory: int) -> None:
-    """Remove what killed runs have left next to a file; what other runs still write is locked."""
+    """Remove leftovers of killed runs next to a file; files that other runs still write are locked."""
     hidden = re.compile(re.escape(_stem(name)) + "[0-9a-f]{8}")
     for each in filter(hidden.fullmatch, os.listdir(directory)):  # a descriptor has no path
         with suppress(OSError):

@@ -17,9 +17,9 @@ MAX_CPU = (1 << 20) - 1
 """The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""
 
 _LONGEST_LIST = 5_000_000
-"""Characters of a list: that of every second number up to the largest has fewer."""
+"""Characters of a list: the list of every second number up to the largest is shorter."""
 _MANY = 8192
-"""The CPUs of the largest kernels; longer lists and masks are read and written in another way."""
+"""The CPUs of the largest kernels; longer lists and masks are read and written differently."""
 
 _ONES = re.compile("1+")
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -27,11 +27,11 @@ _GO_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
 class CPUSetLimitError(ValueError):
-    """A list that is well-formed, and beyond what cpuctl computes with."""
+    """A well-formed list that exceeds cpuctl's limits."""
 
 
 class CPUSet:
-    """An immutable set of CPU numbers: bit *n* of ``mask`` is set when CPU *n* is a member."""
+    """An immutable set of CPU numbers: bit *n* of ``mask`` is set if CPU *n* is a member."""
 
     __slots__ = ("mask",)
 
@@ -40,15 +40,15 @@ class CPUSet:
 
     @classmethod
     def of(cls, cpus: Iterable[int]) -> CPUSet:
-        """Collect CPU numbers, in any order, repeated or not."""
+        """Make a set of CPU numbers, in any order, repeated or not."""
         return cls(reduce(lambda mask, cpu: mask | 1 << cpu, cpus, 0))
 
     @classmethod
     def parse(cls, text: str) -> CPUSet:
         """Read the list format, ``0-3,8``; empty text is the empty set.
 
-        Raise GoError with the kubelet's own text: blanks, empty parts, strides and backward
-        ranges are refused, overlaps are not. Raise CPUSetLimitError with ours beyond cpuctl's limits.
+        Raise GoError with the kubelet's own text: blanks, empty parts, strides and backward ranges are
+        refused, overlaps are not. Raise CPUSetLimitError, with our own text, beyond cpuctl's limits.
         """
         if not text:
             return cls()
@@ -65,7 +65,7 @@ class CPUSet:
 
     @property
     def kernel_mask(self) -> str:
-        """The set as kernel files take masks: groups of eight hexadecimal digits, the highest first."""
+        """The set as a mask of kernel files: groups of eight hexadecimal digits, the highest first."""
         digits = f"{self.mask:x}"
         digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
         return ",".join(digits[at : at + 8] for at in range(0, len(digits), 8))
@@ -111,7 +111,7 @@ class CPUSet:
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of every unbroken stretch, ascending."""
         if self.mask.bit_length() > _MANY:
-            # Cutting a long mask again and again takes time with the square of its length.
+            # Repeatedly shifting a long mask takes quadratic time.
             bits = f"{self.mask:b}"[::-1]
             yield from ((run.start(), run.end() - 1) for run in _ONES.finditer(bits))
             return

@@ -1,4 +1,4 @@
-"""Where releases depart from the KEPs: the headings of ``docs/keps.md`` that answers point to."""
+"""Differences between releases and the KEPs: the headings of ``docs/keps.md`` that answers refer to."""
 
 from typing import Final
 

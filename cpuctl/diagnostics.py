@@ -1,4 +1,4 @@
-"""What is said about an input or a node: one kind of value for every check, whatever it looks at."""
+"""Findings about an input or a node: one type for every check."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @total_ordering
 class Severity(Enum):
-    """How bad it is; the worst is the greatest, and comes first.
+    """The severity of a finding; the worst is the greatest, and comes first.
 
-    An error is what some component rejects, or a broken guarantee of the kubelet; a warning is what does not
-    mean what it seems to mean, or can do harm later; a note is worth knowing.
+    An error is something that a component rejects, or a broken guarantee of the kubelet; a warning is
+    something misleading, or harmful later; a note is worth knowing.
     """
 
     ERROR = "error"
@@ -33,11 +33,11 @@ class Severity(Enum):
 
 
 SEVERITIES: Final = ("error", "warning", "note")
-"""As answers name them, the worst first."""
+"""The names in answers, the worst first."""
 
 
 class Component(StrEnum):
-    """Who may reject what is written for pods."""
+    """The components that may reject a pod's manifest."""
 
     KUBECTL = "kubectl"
     API_SERVER = "apiserver"
@@ -49,12 +49,12 @@ OtherT = TypeVar("OtherT")
 
 
 class Diagnostic(Record, Generic[PlaceT_co]):
-    """One thing to say about what is at *place*: a setting, a part of a manifest, a state file or a node.
+    """One finding about a *place*: a setting, a part of a manifest, a state file or a node.
 
-    ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
-    shell command or what an administrator does. The text of a place is empty if there is none to name.
-    ``rejected_by`` is given if not only the kubelet rejects what is wrong, and ``note`` says what a
-    message in another program's words leaves open.
+    ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty; the last is a
+    shell command or a step for an administrator. The text of a place is empty if there is no place to name.
+    ``rejected_by`` is given if not only the kubelet rejects the mistake, and ``note`` explains what another
+    program's message leaves open.
     """
 
     severity: Severity
@@ -71,7 +71,7 @@ class Diagnostic(Record, Generic[PlaceT_co]):
         return ": ".join(filter(None, (str(self.place), self.message)))
 
     def at(self, place: OtherT) -> "Diagnostic[OtherT]":
-        """Say the same of *place*."""
+        """Return the same finding about *place*."""
         rest = {**vars(self), "place": place}
         return Diagnostic(**rest)
 
@@ -80,7 +80,7 @@ AnyDiagnostic = TypeVar("AnyDiagnostic", bound=Diagnostic[object])
 
 
 def worst_first(diagnostics: Iterable[AnyDiagnostic]) -> list[AnyDiagnostic]:
-    """Sort by severity, and keep the order of those that are equally bad."""
+    """Sort by severity, stably."""
     return sorted(diagnostics, key=lambda each: each.severity, reverse=True)
 
 

@@ -1,6 +1,6 @@
 """All exceptions of cpuctl: what stopped a command, where, and what to do next.
 
-A kubelet's "no" is never an error here: decisions are values (see ``cpuctl.engine.outcome``).
+A kubelet's rejection is never an error here: decisions are values (see ``cpuctl.engine.outcome``).
 Only ``cpuctl.cli`` catches these, prints them and exits with their ``exit_code``.
 """
 
@@ -92,7 +92,7 @@ class NotRestoredError(CpuctlError):
 
 
 def os_reason(error: OSError) -> str:
-    """Describe an error of the system; common ones in our own words, because C libraries differ."""
+    """Describe a system error; use our own words for common ones, because C libraries differ."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 

@@ -32,7 +32,7 @@ _VALUE_WORDS = (
 )
 _PREFIX_WORDS = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
-# These match the same texts as the expressions above, but hostile input cannot slow them down.
+# These match the same texts as the expressions above, in linear time even for hostile input.
 _IS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?", re.ASCII)
 _IS_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_LABEL, _LONGEST_SUBDOMAIN, _LONGEST_NAME = 63, 253, 63

@@ -1,6 +1,6 @@
-"""Options by their names on the command line, for what is said of their values below the commands.
+"""The command line names of options, for messages about their values from below the commands.
 
-A command declares an option by the name that stands here, so that no complaint names one that there is not.
+Commands declare options by these names, so that no message can name an option that does not exist.
 """
 
 from typing import Final
@@ -57,4 +57,4 @@ FORMER_NAMES = (
     ("--to-kubelet-version", TO),
     ("--warnings-as-errors", "--strict"),
 )
-"""What options were called in the release before, with their names of today: taken for one release."""
+"""The options' names in the previous release, with their current names: accepted for one release."""

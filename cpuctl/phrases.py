@@ -33,18 +33,18 @@ def counted(count: int, noun: str) -> str:
 
 
 def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
-    """Write the first names, and how many there are more; *count* is how many in all, if *names* are cut."""
+    """Write the first names and how many more there are; *count* is the total if *names* is incomplete."""
     shown = ", ".join(names[:most])
     more = max(count, len(names)) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 MORE = "..."
-"""Stands for what is left out."""
+"""The placeholder for omitted parts."""
 
 
 def elided(name: str, length: int) -> str:
-    """Leave out the middle of a name that is longer: most names that differ do so at one of their ends."""
+    """Elide the middle of a longer name: most names that differ do so at one of their ends."""
     if len(name) <= length:
         return name
     shown = length - len(MORE)

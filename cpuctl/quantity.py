@@ -24,10 +24,10 @@ from cpuctl.golang.integers import (
 from cpuctl.golang.text import GoError
 
 MAX_PLACES = 300
-"""How far from the decimal point a digit may stand: parsing refuses 10^300 and beyond.
+"""The maximum distance of a digit from the decimal point: parsing refuses 10^300 and beyond.
 
-The kubelet has no such bound, and ``1e999999999`` makes it fill its memory. Sums and texts inside this
-bound stay below 640 digits, the lowest limit that Python can be given for turning integers into text.
+The kubelet has no such bound, and ``1e999999999`` makes it fill its memory. Sums and texts within this bound
+stay below 640 digits, the lowest limit that can be set in Python for converting integers to text.
 """
 
 _GRAMMAR_TEXT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
@@ -40,7 +40,7 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 _GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
 _EXPONENT = r"[eE]([+-]?)([0-9]++)"
 
-_LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them in hostile input
+_LONGEST_VERBATIM = 5 * MAX_PLACES  # longer ones only add zeros, millions of them in hostile input
 _SHORT_DIGITS = 18
 _NANO, _MILLI = -9, -3
 
@@ -63,9 +63,9 @@ _SUFFIXES = {text: (Format.DECIMAL_SI, power) for power, text in _DECIMAL_SUFFIX
 
 
 class Quantity:
-    """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash go by that number.
+    """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash use that number.
 
-    It counts in its resource's own unit: CPUs, bytes, pieces. Make one with ``parse``, ``from_value`` or
+    Its unit is that of its resource: CPUs, bytes, pieces. Make one with ``parse``, ``from_value`` or
     ``from_milli``. ``short`` names the form in which the kubelet would hold it, ``verbatim`` the input if
     the kubelet would print it back unchanged.
     """
@@ -91,7 +91,7 @@ class Quantity:
     def parse(cls, text: str) -> Quantity:
         """Read a quantity; digits below nano round away from zero, binary suffixes cap at 2^63-1.
 
-        Raise GoError with the kubelet's own text, or with ours beyond ``MAX_PLACES``.
+        Raise GoError with the kubelet's own text, or with our own beyond ``MAX_PLACES``.
         """
         match = _GRAMMAR.fullmatch(text)
         if match is None or not text:
@@ -188,7 +188,7 @@ class Quantity:
 
     @property
     def exact_int64(self) -> int | None:
-        """What the memory manager can count: None for ``1.5Gi`` or ``1000m``, whole number or not.
+        """The number that the memory manager can use: None for ``1.5Gi`` or ``1000m``, whole number or not.
 
         The kubelet converts only short forms written without fraction, and never shortens digits.
         """
@@ -201,13 +201,13 @@ class Quantity:
     def is_integral_cpu(self) -> bool:
         """Whether the CPU manager sees whole CPUs: value and milli-value agree, in 64 bits.
 
-        Both are rounded up before, so ``999999u`` counts as one whole CPU. Rule: kubelet v1.36
+        Both are rounded up first, so ``999999u`` counts as one whole CPU. Rule: kubelet v1.36
         ``cm/cpumanager/policy_static.go``.
         """
         return low64(self.value * 1000) == self.milli_value
 
     def canonical(self) -> Quantity:
-        """Return what a node reads after the API server wrote this quantity down as text.
+        """Return what a node reads after the API server has written this quantity as text.
 
         The notation can change on the way: 2000 in BinarySI prints as ``2000`` and reads back as DecimalSI.
         Raise ValueError if a sum has grown beyond what ``parse`` accepts.
@@ -253,10 +253,10 @@ def _decimal(verbatim: str, sign: str, digits: str, exponent: int, notation: For
 
 
 def _binary(verbatim: str, sign: str, digits: str, places: int, power: int) -> Quantity:
-    """Hold *digits*, of which *places* are a fraction, times a power of two."""
+    """Hold *digits*, the last *places* of which are a fraction, times a power of two."""
     mantissa = int(sign + digits)
     scaled = mantissa << power
-    # The kubelet estimates three decimal digits per ten bits and wants room for fifteen in all.
+    # The kubelet estimates three decimal digits per ten bits and requires space for fifteen in all.
     if not places and len(digits) + power * 3 // 10 < 15:
         return Quantity(scaled, 0, Format.BINARY_SI, verbatim=verbatim if mantissa % 8 else "")
     if not mantissa:
@@ -291,7 +291,7 @@ def _binary_text(number: int) -> str:
 
 
 def amount_text(value: object) -> str | None:
-    """Write a value as Kubernetes reads a quantity: a text, a bare number, or null for zero; else None."""
+    """Return the text of a value that Kubernetes reads as a quantity (text, number, or null), else None."""
     match value:
         case None:
             return "0"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
 
     def replace(record, /, **changes):  # noqa: ANN001, ANN003, ANN201
-        """Return a copy of a record with *changes*; raise TypeError for a field that it does not have."""
+        """Return a copy of a record with *changes*; raise TypeError for an unknown field."""
         content = map(vars(record).__getitem__, record._fields)  # without cached properties
         return type(record)(*content, **changes)
 
@@ -20,8 +20,8 @@ class Record:
 
     The fields are the annotations of the class, in this order; those with a default come last. A command
     defines hundreds of such types and creates few values of most: defining one takes a tenth of the time of a
-    ``NamedTuple``, but creating a value takes three times as long. Use a tuple for values that exist in
-    thousands or are unpacked.
+    ``NamedTuple``, but creating a value takes three times as long. Use a tuple for values that exist by the
+    thousand or are unpacked.
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()

@@ -18,7 +18,7 @@ from pathlib import Path
 from cpuctl.errors import InputError
 
 NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
-"""procfs raises the last one when a process has ended since its directory was listed."""
+"""procfs raises the last one if a process has ended since its directory was listed."""
 
 DESCRIPTORS = "/proc/self/fd"
 """Where procfs lists the open files of this process."""
@@ -105,7 +105,7 @@ def _leaves(path: str, link: _Link | None) -> InputError:
 
 
 def _require_name(path: str) -> None:
-    """Raise FileNotFoundError for an impossible file name: one with NUL, or that cannot be encoded."""
+    """Raise FileNotFoundError for an impossible file name: one that contains NUL or cannot be encoded."""
     try:
         possible = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -232,7 +232,7 @@ class Root:
         return os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC)
 
     def _opened(self, handle: int, path: str) -> int:
-        """Open the file of a descriptor for reading, and never another one."""
+        """Open exactly the file of a descriptor for reading."""
         try:
             return os.open(f"{DESCRIPTORS}/{handle}", _READ)
         except OSError:
@@ -332,7 +332,7 @@ LIVE_ROOT = Root()
 """The host's own file system."""
 
 HOST = Root(host=True)
-"""The same, with paths as on the command line, which may be relative to the working directory."""
+"""The same with paths as on the command line, which may be relative to the working directory."""
 
 
 def read_up_to(descriptor: int, limit: int) -> bytes:

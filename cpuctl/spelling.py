@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# A guess takes about a millisecond, and a file with more unknown names is not what it was taken for.
+# A guess takes about a millisecond; a file with more unknown names is of another kind.
 MOST_LISTED = 100
 
 

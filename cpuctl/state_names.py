@@ -1,4 +1,4 @@
-"""What a kubelet calls its state files, below its root directory."""
+"""The names of a kubelet's state files, below its root directory."""
 
 from __future__ import annotations
 

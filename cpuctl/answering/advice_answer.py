@@ -55,7 +55,7 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
 
 
 def _next(planning: Planning, advice: Advice) -> str:
-    """Name the command that says why nothing helps, if nothing does."""
+    """Return the command that explains why nothing helps, if nothing does."""
     from cpuctl.operations.command_lines import check_command, planning_command
 
     if not isinstance(advice.current, Tried):
@@ -125,7 +125,7 @@ def _flags(loaded: LoadedConfiguration, names: Iterable[str]) -> Iterator[str]:
 
 
 def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[str, Any]:
-    """Write all that was varied, as fields of a KubeletConfiguration; what neither side has is left out."""
+    """Write all varied settings as KubeletConfiguration fields; leave out those that neither side has."""
     fields: dict[str, Any] = {"cpuManagerPolicy": config.cpu_manager_policy}
     if config.cpu_manager_policy_options or now.cpu_manager_policy_options:
         fields["cpuManagerPolicyOptions"] = dict(config.cpu_manager_policy_options)
@@ -145,7 +145,7 @@ def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[s
 
 
 def defragmentation_document(planning: Planning, done: Defragmentation, budget: int) -> answers.FoundMoves:
-    """Describe a plan of moves, or that there is none."""
+    """Describe a plan of moves, or report that there is none."""
     found, moves = done.found, done.moves
     hopeless: answers.WhyNotPart = {}
     if moves is not None and moves.why_not is not None:
@@ -180,7 +180,7 @@ def unstarted_document(start: NotStartedOutcome, header: UnstartedHeader) -> ans
 
 
 def _name(step: Step, found: Moves | LargestMoves) -> str:
-    """Name a pod; one that was not given has no name."""
+    """Return the name of a pod; a pod that was not given has no name."""
     nameless = found.moves.pod.uid if isinstance(found, LargestMoves) and found.moves else None
     return "" if step.pod.uid == nameless else step.pod.full_name
 

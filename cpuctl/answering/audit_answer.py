@@ -33,7 +33,7 @@ def audit_document(
     checks: Collection[str],
     unreadable: Iterable[Unreadable],
 ) -> answers.Audit:
-    """Put the node, its containers and what was found into one document."""
+    """Combine the node, its containers and the findings into one document."""
     verdict_of = verdicts(snapshot)
     return {
         "apiVersion": API_VERSION,
@@ -55,7 +55,7 @@ def audit_document(
 
 
 def _claims(snapshot: NodeSnapshot) -> answers.ClaimsPart:
-    """Return which containers have which CPUs according to the driver's file, if there is one."""
+    """Return the containers with their CPUs according to the driver's file, if there is one."""
     if snapshot.prepared is None:
         return {}
     known = snapshot.claims
@@ -108,7 +108,7 @@ def _container(observed: ObservedContainer, verdict: Verdict) -> answers.Contain
 
 
 def finding_answer(finding: Finding) -> answers.Finding:
-    """Report what was found in which part of the node."""
+    """Describe a finding and the part of the node that it is about."""
     subject, owner, path = finding.place
     return {
         **graded(finding),

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def capture_document(file: str, manifest: answers.Manifest) -> answers.Capture:
-    """Name the file that was written and say what it says about itself."""
+    """Describe the file that was written, with its own manifest."""
     return {"apiVersion": API_VERSION, "kind": "Capture", "file": source_name(file), "manifest": manifest}
 
 
 def machine_description(source: MachineSource) -> str:
-    """Write what ``cpuctl topology show -m FILE -o json`` answers."""
+    """Return the answer of ``cpuctl topology show -m FILE -o json``."""
     import json
 
     from cpuctl.answering.kubelet_view import kubelet_view

@@ -35,7 +35,7 @@ def show_document(
 ) -> CgroupsShow:
     """List the groups, parents first, with the values of their files and those expected.
 
-    *audit* is the command that says what to do about those that differ.
+    *audit* is the command that explains what to do about differences.
     """
     groups = [_group(snapshot, group, rules) for group in snapshot.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
@@ -72,7 +72,7 @@ def _value(value: FileValue) -> GroupFile:
 def plan_document(
     snapshot: NodeSnapshot, state_files: Iterable[StateFile], sources: Sources
 ) -> answers.CgroupsPlan:
-    """Describe every change, and what must still be so when it is made."""
+    """Describe every change, and its preconditions."""
     from cpuctl.audit.plan import plan_changes
 
     at = snapshot.hierarchies
@@ -110,7 +110,7 @@ def _change(change: ListChange | None) -> answers.Change | None:
 def apply_document(
     prepared: PreparedWrites, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
 ) -> answers.CgroupsApply:
-    """Describe what is to be written and, after an *outcome*, what has been."""
+    """Describe the planned writes and, after an *outcome*, the completed ones."""
     desired = prepared.request.desired
     return {
         "apiVersion": API_VERSION,

@@ -35,7 +35,7 @@ CPU_COLUMNS: Mapping[ColumnName, _Fact] = MappingProxyType(
         "MINKHZ": "minKHz",
     }
 )
-"""Of the kernel's view: members of ``cpus``."""
+"""The kernel's view: members of ``cpus``."""
 
 KUBELET_COLUMNS: Mapping[ColumnName, _KubeletFact] = MappingProxyType(
     {
@@ -45,6 +45,6 @@ KUBELET_COLUMNS: Mapping[ColumnName, _KubeletFact] = MappingProxyType(
         "KUBELET-L3": "uncoreCache",
     }
 )
-"""Of the kubelet's view: members of ``kubelet.labels``."""
+"""The kubelet's view: members of ``kubelet.labels``."""
 
 ALL_COLUMNS: tuple[ColumnName, ...] = (*CPU_COLUMNS, *KUBELET_COLUMNS)

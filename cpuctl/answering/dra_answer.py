@@ -1,4 +1,4 @@
-"""The devices of the driver ``dra.cpu`` for people, each with the CPUs it stands for."""
+"""The devices of the driver ``dra.cpu`` as plain data, each with the CPUs that it represents."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def claims_document(
     sources: Mapping[str, Source],
     explain: Callable[[str], str] = lambda _: "",
 ) -> answers.ClaimAllocation:
-    """Describe what pods get, and what is left for others; *explain* writes the command about a pod."""
+    """Describe what pods get and what is left for others; *explain* returns the command about a pod."""
     pods = [_pod(each, driver.machine) for each in plan.pods]
     command = next((explain(each["pod"]) for each in pods if each["outcome"] in _NOT_SERVED), "")
     document: answers.ClaimAllocation = {
@@ -88,7 +88,7 @@ def claims_document(
 
 
 def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
-    """Describe what a pod has for its claims; nothing if it has none, or none is allocated."""
+    """Describe what a pod has for its claims; return nothing if it has no allocated claims."""
     known = claims.pods.get(pod.uid)
     if known is None or not (known.claims or known.problem):
         return {}
@@ -113,14 +113,14 @@ def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
 
 
 def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
-    """Yield what is wrong with the CPU that a pod requests in addition to its claims."""
+    """Yield the problems of the CPU that a pod requests in addition to its claims."""
     cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.distinct)
     counts, raises = claims.counts_cpus(pod.pod), claims.kubelet.writes_claims
     yield from advice(pod.pod, cpus, counts=counts, raises=raises)
 
 
 def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
-    """Describe how devices stand to what a pod's claims ask for."""
+    """Describe which devices match the requests of a pod's claims."""
     from cpuctl.dra.availability import device_availability
 
     return {
@@ -151,7 +151,7 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
 
 
 def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:
-    """Describe the driver as the last pod left it."""
+    """Describe the driver's state after the last pod."""
     return {
         "node": claims.name,
         "available": str(claims.driver.available),
@@ -161,7 +161,7 @@ def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:
 
 
 def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tuple[str, str]]:
-    """Yield what to beware of, and the pod it is about."""
+    """Yield warnings, each with its pod."""
     for pod in pods:
         name = pod.pod.full_name
         yield from ((name, f"pod {name}: {text}") for text in _advice(pod, claims))
@@ -219,7 +219,7 @@ def _claim(claim: ClaimOutcome, machine: DriverMachine) -> answers.PodClaim:
 
 
 def _aligned(claim: ClaimOutcome, nodes: set[int]) -> bool | None:
-    """Return whether all is on one NUMA node, by the CPUs and the attributes of other drivers' devices."""
+    """Return whether CPUs and other drivers' devices, by their attributes, are all on one NUMA node."""
     others = [each.device.attributes.get(NUMA_NODE) for each in claim.grants if each.device.driver != DRIVER]
     known = {each for each in others if isinstance(each, int)} | nodes
     if not known or None in others:

@@ -1,4 +1,4 @@
-"""What a kubelet counts on a machine, as part of an answer."""
+"""The kubelet's count of a machine, as part of an answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
-    """Count and number as the kubelet does, or give its error if it would refuse the machine.
+    """Count and number as the kubelet does, or return its error if it would refuse the machine.
 
-    If what it uses is not recorded, the error says so.
+    If files that it reads are not recorded, the error says so.
     """
     if not info.cores_known:
         return {"error": CORES_UNKNOWN}

@@ -1,4 +1,4 @@
-"""Memory in answers: what the Memory Manager sets aside for a container, and what is left."""
+"""Memory in answers: a container's allocation by the Memory Manager, and the remaining memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def container_memory(placement: Placement) -> MemoryPart:
-    """Describe a container's memory, or why it has none; nothing if the policy does nothing."""
+    """Describe a container's memory, or why it has none; return nothing if the policy does nothing."""
     if placement.memory:
         blocks: list[Block] = [
             {
@@ -37,7 +37,7 @@ def container_memory(placement: Placement) -> MemoryPart:
 
 
 def memory_left(provider: MemoryProvider) -> TablesPart:
-    """Describe the tables of every NUMA node; nothing if the policy does nothing."""
+    """Describe the tables of every NUMA node; return nothing if the policy does nothing."""
     if provider.policy is None:
         return {}
     return {"memory": node_answers(provider.state.tables)}
@@ -69,10 +69,10 @@ def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
 
 
 def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
-    """Say which promised huge pages pods outside of the Memory Manager's books could take."""
+    """Warn of promised huge pages that pods outside the Memory Manager's accounts could take."""
     if node.memory.policy is None:
         return
-    # Most machines have none; then there is no choice to offer.
+    # Most machines have no huge pages, and so no choice.
     if not any(_promises_pages(each) for each in node.memory.state.tables.values()):
         return
 

@@ -1,4 +1,4 @@
-"""Metrics of cpuctl's own, as monitoring systems want them: of plans, audits and state files."""
+"""cpuctl's own metrics for monitoring systems: of plans, audits and state files."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
-    """Describe a sample; all of one name have the same labels."""
+    """Describe a sample; all samples of one name have the same labels."""
     return {
         "name": f"cpuctl_{name}",
         "help": help_,
         "type": "gauge",
-        # Names in files are untrusted: none of them may control a terminal.
+        # Names in files are untrusted: none may control a terminal.
         "labels": {label: printable(text) for label, text in labels.items()},
         "value": value,
     }
 
 
 def metrics_answer(node: Node) -> list[Metric]:
-    """List what the kubelet's own series would read now."""
+    """List the current values of the kubelet's own series."""
     return [
         {
             "name": sample.name,
@@ -46,7 +46,7 @@ def metrics_answer(node: Node) -> list[Metric]:
 
 
 def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
-    """List a plan's metrics, and whether the kubelet starts, how often its pods fit, and what else does."""
+    """List a plan's metrics: whether the kubelet starts, how many copies of its pods and what else fit."""
     labels = {"outcome": plan["start"]["outcome"]}
     yield gauge("plan_start", "Whether the kubelet would start.", labels, 1)
     if "node" not in plan:
@@ -90,7 +90,7 @@ def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
 
 
 def audit_metrics(audit: Audit) -> Iterator[Metric]:
-    """List what an audit found; what was not there to be looked at has no sample, as 0 would be an answer."""
+    """List an audit's findings; unavailable data has no sample, because 0 would be a result."""
     summary = audit["summary"]
     for severity in SEVERITIES:
         help_ = "Findings by severity."
@@ -124,12 +124,12 @@ _KINDS = {"systemReserved": "system_reserved"}
 
 
 def add_metrics(document: answers.CheckpointDump) -> None:
-    """Add to a dump what a monitoring system may want of it."""
+    """Add the metrics of a dump for monitoring systems."""
     document["metrics"] = list(_metrics(document))
 
 
 def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
-    """Add to a verdict whether the kubelet would start, and what was found."""
+    """Add the metrics of a verdict: whether the kubelet would start, and the findings."""
     starts = document["start"]["outcome"] == "Started"
     summary = document["summary"]
     document["metrics"] = [

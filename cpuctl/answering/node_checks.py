@@ -1,4 +1,4 @@
-"""The checks of one node, from inputs to answers: its configuration, its state files, all that runs."""
+"""The checks of one node, from inputs to answers: its configuration, state files, and running containers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_configuration(
     *,
     with_states: bool = True,
 ) -> ConfigCheck:
-    """Return whether a kubelet would start on a machine, *with_states* on its state files, with remarks.
+    """Check whether a kubelet would start on a machine, *with_states* also on its state files.
 
     Raise CpuctlError for inputs that cannot be used.
     """
@@ -61,7 +61,7 @@ def _configuration(
         known = sources.entries.get("kubeletVersion")
         release = KubeletVersion.parse(known["value"]) if known else None
         return unloaded_document(refused, sources.entries, release)
-    # Warnings of the configuration are findings here, and need no line of their own on stderr.
+    # Warnings of the configuration are findings here, and are not repeated on stderr.
     findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
     loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup_version))
@@ -84,9 +84,9 @@ def _configuration(
 def verify_state(
     inputs: CheckpointInputs, sources: Sources, source: MachineSource | None = None
 ) -> CheckpointVerify:
-    """Return whether a kubelet would start on its state files, and what else is wrong with them.
+    """Check whether a kubelet would start on its state files, and what else is wrong with them.
 
-    *source* is the machine, if that is read already. Raise CpuctlError for inputs that cannot be used.
+    *source* is the machine, if already read. Raise CpuctlError for inputs that cannot be used.
     """
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
@@ -110,7 +110,7 @@ def verify_state(
 def audit_node(
     inputs: NodeInputs, node: LiveNode, snapshot: NodeSnapshot, checks: Sequence[str], sources: Sources
 ) -> Audit:
-    """Compare a node that was looked at with what its kubelet believes."""
+    """Compare an observed node with the state that its kubelet assumes."""
     from cpuctl.audit.checks import audit, by_cause
 
     document = audited_node(node, snapshot, by_cause(audit(snapshot, checks)), checks, sources)
@@ -125,7 +125,7 @@ def audited_node(
     checks: Sequence[str],
     sources: Sources,
 ) -> Audit:
-    """Return what was found on a node; what findings propose is not spelt out."""
+    """Describe the findings on a node; their proposed commands lack the given options."""
     from cpuctl.answering.audit_answer import audit_document
 
     unreadable = node.files.unreadable
@@ -133,8 +133,8 @@ def audited_node(
 
 
 def audit_commands(inputs: NodeInputs, sources: Sources) -> Callable[[str], str]:
-    """Return what lets a command that a finding proposes ask with the options that were given."""
-    # What mends a node is run there, and never on its recording.
+    """Return the function that adds the given options to a command proposed by a finding."""
+    # Commands that repair a node are run there, never on its recording.
     released = inputs.machine != LIVE_MACHINE or release_is_known(sources)
     given = CheckpointInputs(
         state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"

@@ -1,4 +1,4 @@
-"""What answers have in common: findings, and a node's CPUs, owners of control groups and unread files."""
+"""The common parts of answers: findings, a node's CPUs, owners of control groups, and unread files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
-    """Return the node's CPUs by what they are for."""
+    """Return the node's CPUs by purpose."""
     at, machine = snapshot.hierarchies, snapshot.machine
     drivers = {group.role.driver for group in snapshot.groups.values()}
     return {
@@ -67,17 +67,17 @@ def set_answer(cpus: CPUSet | None) -> str | None:
 
 
 def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[UnreadableFile]:
-    """List what is there and could not be read."""
+    """List existing files that could not be read."""
     return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]
 
 
 def graded(finding: Diagnostic[object]) -> Graded:
-    """Return how bad a finding is, and its name."""
+    """Return a finding's severity and code."""
     return {"severity": finding.severity.value, "code": finding.code}
 
 
 def found(finding: Diagnostic[object]) -> Found:
-    """Return what is found, and what to do."""
+    """Return a finding's message, and what to do."""
     return {
         "expected": finding.expected,
         "detected": finding.detected,
@@ -87,6 +87,6 @@ def found(finding: Diagnostic[object]) -> Found:
 
 
 def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) -> None:
-    """Let what findings propose ask with the options that were given."""
+    """Add the given options to the commands that findings propose."""
     for finding in findings:
         finding["fix"] = spelt_out(finding["fix"])

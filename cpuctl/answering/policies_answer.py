@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
-    """Describe policies by their names, also those that cannot be loaded."""
+    """Describe policies by name, including those that cannot be loaded."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Policies",
@@ -25,7 +25,7 @@ def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
 
 
 def description_document(chosen: ChosenPolicy) -> answers.PolicyDescription:
-    """Describe one policy, with its text."""
+    """Describe one policy, with its documentation."""
     return {
         "apiVersion": API_VERSION,
         "kind": "PolicyDescription",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
-    """Describe a replay: all that happened, what was expected, and how it ends."""
+    """Describe a replay: all events, the expectations, and the final state."""
     world = simulation.world
     slis = slis_view(world)
     return {
@@ -65,7 +65,7 @@ def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
 
 
 def about(timeline: Timeline) -> answers.About:
-    """Say what the timeline says of itself."""
+    """Return the timeline's description of itself."""
     about: answers.About = {"description": timeline.description.strip(), "pods": len(timeline.pods)}
     return {**about, "log": timeline.log} if timeline.log else about
 
@@ -86,7 +86,7 @@ def _all_cpus(timeline: Timeline) -> int:
 
 
 def entry_answer(entry: HistoryEntry) -> answers.Entry:
-    """Describe one thing that happened."""
+    """Describe one event."""
     return {
         "at": duration_text(entry.at),
         "nanoseconds": entry.at,
@@ -99,7 +99,7 @@ def entry_answer(entry: HistoryEntry) -> answers.Entry:
 
 
 def expectations_answer(simulation: Simulation) -> answers.Expectations:
-    """Count the blocks that were checked, and list what was not as expected."""
+    """Count the checked blocks, and list the unexpected values."""
     return {
         "checked": simulation.checked,
         "failures": [failure_answer(failure) for failure in simulation.failures],
@@ -107,7 +107,7 @@ def expectations_answer(simulation: Simulation) -> answers.Expectations:
 
 
 def failure_answer(failure: Failure) -> answers.Failure:
-    """Describe one value that is not as expected."""
+    """Describe one unexpected value."""
     return {
         "at": duration_text(failure.at),
         "where": failure.place,
@@ -147,11 +147,11 @@ def _span(span: Span) -> answers.Span:
     }
 
 
-# What a plugin of the Node Resource Interface would answer over a timeline (schema: ``nrireplay``).
+# The answers of a Node Resource Interface plugin during a timeline (schema: ``nrireplay``).
 
 
 def nri_replay_document(simulation: Simulation, sources: Sources) -> NRIReplay:
-    """Return what would be answered; the simulation has collected the calls."""
+    """Return the answers; the simulation has collected the calls."""
     assert simulation.calls is not None, "it was asked for"
     world = simulation.world
     return {

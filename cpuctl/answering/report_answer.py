@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 MOST_EXPLAINED = 20
-"""How many pods are explained: each is tried with many changes, and more of them add little."""
+"""The maximum number of explained pods: each is tried with many changes, and more pods add little."""
 
 _NO_CONFIGURATION = "the kubelet's configuration: not in the recording, so defaults are assumed"
 _NO_CONFIGURATION_HERE = "the kubelet's configuration: {} does not exist, so defaults are assumed"
@@ -55,12 +55,12 @@ _NAMELESS = "names of pods with CPUs or memory: neither in the recording nor in 
 
 
 class ReportInputs(Record):
-    """Which node is reported on, under which name, and what else is requested.
+    """The node of the report, its name, and what else is requested.
 
     ``planning`` has the node, its kubelet's settings, the running pods, and the pods to place;
-    ``timeline`` is a file that is replayed, ``pod_resources`` if the kubelet is asked. ``now`` is the
-    time, for a node that is live (RFC 3339). ``incoming`` and ``listed`` are pods that have already been
-    read: those to admit, and those that run there.
+    ``timeline`` is a file to replay, ``pod_resources`` is given if the kubelet is queried. ``now`` is the
+    time, for a live node (RFC 3339). ``incoming`` and ``listed`` are pods that have already been read:
+    those to admit, and those that run there.
     """
 
     name: str
@@ -73,9 +73,9 @@ class ReportInputs(Record):
 
 
 def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) -> answers.Report:
-    """Check everything about a node; what its recording lacks is reported as unknown, never as clean.
+    """Check everything about a node; data missing from its recording is reported as unknown, never as clean.
 
-    Raise CpuctlError for a machine that cannot be read, and for files that are named and cannot be used.
+    Raise CpuctlError for a machine that cannot be read, and for named files that cannot be used.
     """
     from cpuctl.inputs.machine import load_machine, with_memory, with_storage
     from cpuctl.inputs.pods import listed_pods, running_pods
@@ -90,7 +90,7 @@ def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) 
     if words.pods:
         listed = listed_pods(words.pods)
     if listed is not None:
-        running_pods(listed, PodRules(), words.pods)  # what is wrong with a named file is no gap of the node
+        running_pods(listed, PodRules(), words.pods)  # errors in a named file are not a gap of the node
     source = load_machine(words.machine, sources, shows_findings=True)
     source = with_memory(with_storage(source, words.ephemeral_storage, sources), words.memory, sources)
     reporter = _Reporter(inputs, source, sources, listed, progress)
@@ -108,7 +108,7 @@ def _refuse_stdin(inputs: ReportInputs) -> None:
 
 
 class _Reporter:
-    """Runs one check of a node after another; what cannot be determined is collected in ``unknown``."""
+    """Runs one check of a node after another, and collects in ``unknown`` what cannot be determined."""
 
     def __init__(
         self,
@@ -123,12 +123,12 @@ class _Reporter:
         self.unknown: list[answers.UnknownPart] = []
         self.live = source.origin == LIVE_MACHINE
         self.read = dict(sources.entries)
-        """Where the machine comes from, and what else was read for all parts."""
+        """The source of the machine, and other inputs of all parts."""
         self.states: tuple[StateInput, ...] | None = None
-        """The state files once they are read: all parts are about the same."""
+        """The state files once read: all parts use the same ones."""
 
     def report(self, incoming: tuple[GivenPods, PastPods] | None) -> answers.Report:
-        """Put the answers together, and what is not known."""
+        """Combine the answers, and what is unknown."""
         machine = self._machine()
         configuration = self._configuration()
         parts: answers.ReportParts = {}
@@ -158,7 +158,7 @@ class _Reporter:
         }
 
     def _sources(self, pods: str = "") -> Sources:
-        """Begin with the inputs that all parts have; *pods* is what a part calls those that run."""
+        """Return the sources that all parts have; *pods* is a part's name for the running pods."""
         sources = Sources()
         sources.entries.update(self.read)
         if pods and self.words.pods:
@@ -170,7 +170,7 @@ class _Reporter:
 
     @contextmanager
     def _own(self, part: answers.ReportPart) -> Iterator[None]:
-        """Report what the node itself lacks as unknown; files that the user named remain errors."""
+        """Report data missing from the node itself as unknown; files that the user named remain errors."""
         try:
             yield
         except CpuctlError as error:
@@ -202,7 +202,7 @@ class _Reporter:
         )
 
     def _configuration(self) -> ConfigCheck:
-        """Check the configuration by itself: what is in state files is for the check of these."""
+        """Check the configuration alone: the content of state files is checked separately."""
         from cpuctl.answering.node_checks import check_configuration
         from cpuctl.inputs.kubelet import load_cgroup_version
 
@@ -222,7 +222,7 @@ class _Reporter:
         return document
 
     def _state(self) -> CheckpointVerify | None:
-        """Ask whether a kubelet starts on its state files, if there are any."""
+        """Check whether a kubelet starts on its state files, if there are any."""
         from cpuctl.answering.node_checks import verify_state
 
         if self.source.files is None and not self.words.state:
@@ -243,7 +243,7 @@ class _Reporter:
         return None
 
     def _holders(self) -> CheckpointDump | None:
-        """Return who holds what by the state files, with a map of the machine."""
+        """Return the holders in the state files, with a map of the machine."""
         from cpuctl.answering.checkpoint.dump_answer import dump_document
         from cpuctl.answering.topology.topology_answer import map_answer
         from cpuctl.operations.checkpoint.states import load_owners
@@ -275,7 +275,7 @@ class _Reporter:
         return self.states
 
     def _root_dir(self) -> str:
-        """Return where the kubelet keeps its files, the usual place if its configuration is not usable."""
+        """Return the kubelet's root directory, the default one if its configuration is not usable."""
         from cpuctl.inputs.kubelet import load_kubelet
         from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
@@ -286,7 +286,7 @@ class _Reporter:
         return loaded.kubelet.config.root_dir
 
     def _audit(self) -> Audit | None:
-        """Compare what runs with what the kubelet believes."""
+        """Compare the running containers with the state that the kubelet assumes."""
         from cpuctl.answering.node_checks import audit_node
         from cpuctl.audit.check_names import CHECK_NAMES
         from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
@@ -320,12 +320,12 @@ class _Reporter:
         return document
 
     def _differ(self, node: LiveNode) -> bool:
-        """Return whether the audit has read other state files than the parts before, or more, or fewer."""
+        """Return whether the audit has read other, more or fewer state files than the previous parts."""
         now = {each.path.rpartition("/")[2]: each.text for each in node.state_files}
         return self.states is not None and now != {each.file_name: each.text for each in self.states}
 
     def _name(self, parts: answers.ReportParts) -> None:
-        """Name holders that state files know by UID alone, as far as the node's own files tell names."""
+        """Name holders that state files identify only by UID, as far as the node's own files have names."""
         audit, holders, planned = parts.get("audit"), parts.get("holders", {}), parts.get("planned")
         named = {
             each["uid"]: (each["namespace"], each["pod"])
@@ -343,7 +343,7 @@ class _Reporter:
             self._misses("holders", _NAMELESS)
 
     def _plan(self, incoming: tuple[GivenPods, PastPods], parts: answers.ReportParts) -> None:
-        """Plan the pods that are to come on the node as it is, and explain those that are not admitted."""
+        """Plan the new pods on the node as it is, and explain those that are not admitted."""
         from cpuctl.answering.plan.picture_answer import plan_picture
         from cpuctl.answering.plan.plan_document import planned_document
         from cpuctl.engine.node import Node

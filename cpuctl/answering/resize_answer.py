@@ -1,8 +1,8 @@
 """The answer of ``cpuctl resize`` as a plain document (schema: ``cpuctl schema resize``).
 
-Rule for what containers read: kubelet 1.27 to 1.36. Volumes are written from the pod's spec at every sync,
-whatever has been granted (``volumemanager/populator``); variables are set when a container starts, from what
-is allocated then.
+Rule for the values that containers read: kubelet 1.27 to 1.36. Volumes are written from the pod's spec at
+every sync, regardless of the granted resources (``volumemanager/populator``); variables are set when a
+container starts, from the resources allocated at that time.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ if TYPE_CHECKING:
     from cpuctl.operations.configuration import NotStartedOutcome
 
     FixFor = Callable[[str], str]
-    """Writes the options that switch on the gates that the resize of a pod, by UID, lacks, if it does."""
+    """Writes the options that enable the gates missing for the resize of a pod (by UID), if any."""
 
 
 SOURCE = "KEP-5554"
 RECREATE = "kubectl replace --force -f FILE"
-"""Deletes a pod, and creates it again as in a file."""
+"""Deletes a pod and creates it again from a file."""
 ROLL_OUT = "kubectl apply -f FILE"
 """Changes the template of a workload, which recreates its pods."""
 _ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
@@ -80,7 +80,7 @@ def resize_document(
 ) -> answers.DecidedResize:
     """Describe every decision in the requested order, and the node afterwards.
 
-    *capacity* is the command that says what else fits on the node, if there is one.
+    *capacity* is the command that shows what else fits on the node, if there is one.
     """
     node, path = resizes.node, resizes.path
     outcomes = [each.outcome for each in resizes.done]
@@ -104,7 +104,7 @@ def resize_document(
 def _following(
     pods: Sequence[answers.ResizedPod], outcomes: Sequence[ResizeOutcome], capacity: str
 ) -> NextPart:
-    """Name the command for resizes that nothing has to be switched on for."""
+    """Return the command for refused resizes for which no gate has to be enabled."""
     refused = [each for pod, each in zip(pods, outcomes, strict=True) if each.obstacle and not pod["fix"]]
     unchangeable = [each.request.running.spec for each in refused if each.obstacle is Obstacle.POD]
     if unchangeable:
@@ -124,7 +124,7 @@ def _recreation(pod: StoredPod) -> str:
 def not_started_document(
     start: NotStartedOutcome, header: UnstartedHeader, check: str = ""
 ) -> answers.NotStartedResize:
-    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
+    """Describe a kubelet that does not, or might not, start; *check* is the command that shows the fix."""
     from cpuctl.answering.config.starts import not_started_answer
 
     following: NextPart = {"next": check} if check else {}
@@ -139,7 +139,7 @@ def not_started_document(
 
 
 def _allocator(resizes: Resizes) -> answers.Allocator:
-    """Return whether exclusive CPUs can follow at all, and if so, that no release does it yet."""
+    """Describe whether exclusive CPUs can follow, and if so, that no release supports it."""
     rules = resizes.path.kubelet
     if rules.allocates and resizes.node.policy is not None:
         return {
@@ -168,7 +168,7 @@ def _why_not(resizes: Resizes) -> str:
 
 
 def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> answers.ResizedPod:
-    """Describe the decision on one pod and what follows; *fix* are options that switch on what it lacks."""
+    """Describe the decision on one pod and its effects; *fix* are options that enable the missing gates."""
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
     request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
@@ -199,7 +199,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
 
 
 def decision_document(attempted: RetriedResize, release: Behaviours) -> answers.ResizeDecision:
-    """Describe a decision and, if that is a preview, how its reference implementation departs from it."""
+    """Describe a decision and, for a preview, how the reference implementation differs from it."""
     outcome = attempted.outcome
     verdict = verdict_answer(outcome.verdict)
     return {
@@ -246,7 +246,7 @@ def _pod_level(outcome: ResizeOutcome) -> answers.PodLevel:
 
 
 def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[str] | None:
-    """Name the pods that wait in the order in which they are tried again, if releases have one."""
+    """Name the waiting pods in the order of their retries, if releases have one."""
     if not path.kubelet.release.orders_pending_resizes:
         return None
     waiting = [each.request for each in outcomes if each.result is ResizeResult.DEFERRED]
@@ -258,7 +258,7 @@ def container_answer(
 ) -> answers.ResizedContainer:
     """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none.
 
-    One of a pod that is not on the node has neither.
+    Containers of a pod that is not on the node have neither.
     """
     share = outcome.shares.get(container.name)
     pod = node.active.get(outcome.request.running.allocated.uid, outcome.request.running.allocated)
@@ -289,7 +289,7 @@ def container_answer(
 
 
 def resources_answer(outcome: ResizeOutcome, container: str) -> answers.States:
-    """Describe resources right after the decision: what has been granted is still to be carried out."""
+    """Describe resources right after the decision: the granted ones have not been actuated."""
     running, desired = outcome.request.running, outcome.request.desired
     if outcome.result is ResizeResult.FORBIDDEN:
         desired = running.spec
@@ -338,7 +338,7 @@ def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopol
 
 
 def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> list[answers.Core]:
-    """List the cores of all NUMA nodes that resized containers are on, were on, or were promised."""
+    """List the cores of all NUMA nodes on which resized containers are, were, or were promised CPUs."""
     cpus = 0
     for outcome in outcomes:
         for share in outcome.shares.values():
@@ -353,7 +353,7 @@ def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> li
 
 
 def scheduler_answer(counts: ScheduledAmounts) -> answers.Scheduled:
-    """Describe what the scheduler counts for the pod."""
+    """Describe the resources that the scheduler counts for the pod."""
     return {
         "before": _texts(counts.before),
         "meanwhile": _texts(counts.meanwhile),
@@ -362,7 +362,7 @@ def scheduler_answer(counts: ScheduledAmounts) -> answers.Scheduled:
 
 
 def cgroup_answer(change: CgroupChange, name: str) -> answers.Cgroups:
-    """Describe the cgroup of a container, or with nothing of the pod, before and after."""
+    """Describe the cgroup of a container, or without one of the pod, before and after."""
     before = change.before[name]
     return {"before": _cgroup(before), "after": _cgroup(change.after.get(name, before))}
 
@@ -428,7 +428,7 @@ def _reread(
 
 
 def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:
-    """Return containers' exclusive CPUs (masks) as the CPU Manager should have them; 0 in a pod's pool."""
+    """Return containers' exclusive CPUs (masks) as the CPU Manager should assign them; 0 in a pod's pool."""
     pod = outcome.request.running.allocated
     held = {}
     for container in pod.all_containers:

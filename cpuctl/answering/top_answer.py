@@ -24,13 +24,13 @@ _DIGITS = 4
 _MOST_INTERRUPTS = 5
 _A_TICK_OR_TWO = 0.02
 _LEAST_OF_KERNEL = 0.001
-"""The part of a CPU from which on a kernel thread counts: each CPU has some that look around now and then."""
+"""The minimum CPU use of a reported kernel thread: each CPU has some that wake up now and then."""
 _TIMERS = ("LOC", "arch_timer")
-"""The local timer of x86, and what it is called among the numbered interrupts of Arm."""
+"""The local timer of x86, and its name among the numbered interrupts of Arm."""
 
 
 def top_document(node: TopNode, window: Window, sources: Sources, time: str) -> answers.Top:
-    """Put what a node has done between two moments into one document."""
+    """Describe a node's activity between two moments in one document."""
     rates = _Rates(node, window)
     at = node.watched.hierarchies
     containers = [rates.container(watched, number) for number, watched in enumerate(node.watched.containers)]
@@ -56,13 +56,13 @@ def top_document(node: TopNode, window: Window, sources: Sources, time: str) -> 
 
 
 def current(node: TopNode, window: Window, sources: Sources, ago: float = 0.0) -> answers.Top:
-    """Put what a node has done until now, or so many seconds *ago*, into one document."""
+    """Describe a node's activity until now, or until *ago* seconds earlier, in one document."""
     time = datetime.now(UTC) - timedelta(seconds=ago)
     return top_document(node, window, sources, time.isoformat(timespec="milliseconds"))
 
 
 class _Rates:
-    """What follows from one window, for CPUs and for those who have them."""
+    """The rates of one window, for CPUs and their holders."""
 
     def __init__(self, node: TopNode, window: Window) -> None:
         self._node = node
@@ -70,7 +70,7 @@ class _Rates:
         span = window.interrupts
         self._came = span.after.since(span.before) if span else {}
         self._seconds = span.seconds if span else 0.0
-        # Titles are found at the end of lines that have a column a CPU: each is looked for once.
+        # Titles are at the end of lines with one column per CPU: each is searched for once.
         self._timers = {name for name in self._came if self._is_timer(name)}
         self._devices = {name for name in self._came if name.isdecimal()} - self._timers
         self._device_interrupts: dict[int, int] = {}
@@ -131,7 +131,7 @@ class _Rates:
         return _rounded(times / self._seconds) if self._seconds else None
 
     def container(self, watched: WatchedContainer, number: int) -> answers.Container:
-        """Return how a container has run."""
+        """Describe the activity of a container."""
         cpus = [self.cpus[cpu] for cpu in watched.cpus if cpu in self.cpus]
         group, threads = self._window.groups.get(watched.path), self._window.threads.get(watched.path)
         used = _growth(group.seconds, group.before.used, group.after.used) if group else None
@@ -162,7 +162,7 @@ class _Rates:
         }
 
     def _others(self, watched: WatchedContainer, used: float | None) -> float | None:
-        """Return what is left of the time of its CPUs; None if it shares them with a container."""
+        """Return the time of its CPUs that others used; None if it shares them with a container."""
         mine = [self.cpus[cpu] for cpu in watched.cpus if cpu in self.cpus]
         if used is None or any(len(each["containers"]) > 1 for each in mine):
             return None
@@ -199,7 +199,7 @@ class _Rates:
         }
 
     def together(self, cpus: CPUSet | None) -> answers.CPUs | None:
-        """Report several CPUs together."""
+        """Summarize several CPUs."""
         if cpus is None:
             return None
         those = [self.cpus[cpu] for cpu in cpus if cpu in self.cpus]
@@ -212,7 +212,7 @@ class _Rates:
         }
 
     def numa_node(self, number: int) -> answers.NUMANode:
-        """Return where pages have come from."""
+        """Describe from where pages were allocated."""
         span = self._window.memory.get(number)
 
         def rate(name: str) -> float | None:
@@ -237,12 +237,12 @@ _NOTHING: answers.Shares = {
 
 
 def _shares(before: CPUTimes, after: CPUTimes, seconds: float) -> answers.Shares | None:
-    """Return what a CPU has spent its time on; None if no time has passed for it.
+    """Return how a CPU has spent its time; None if no time has passed for it.
 
-    Idle time is exact if ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest
-    is counted by ticks, which see little of threads that sleep again before the next one. So what is not idle
-    is busy, and ticks say only on what, as the kernel itself splits the times of processes
-    (``cputime_adjust``). Idle time may go back by a tick.
+    Idle time is exact if ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest is
+    counted by ticks, which miss most threads that sleep again before the next one. So all time that is not
+    idle is busy, and ticks only determine its proportions, as the kernel itself splits the times of processes
+    (``cputime_adjust``). Idle time may decrease by a tick.
     """
     spent = [max(new - old, 0) for old, new in zip(before, after, strict=True)]
     user, nice, system, idle, iowait, irq, softirq, steal = spent
@@ -276,7 +276,7 @@ def _foreign(thread: ForeignThread) -> answers.ForeignThread:
 
 
 def _waited(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
-    """Add up how long threads that were there all the time have waited."""
+    """Add up the waiting time of threads that existed during the whole window."""
     if span is None:
         return None
     pairs = ((span.before[tid].delay, after.delay) for tid, after in span.after.items() if tid in span.before)
@@ -285,7 +285,7 @@ def _waited(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
 
 
 def _grown(pairs: Iterable[tuple[int | None, int | None]]) -> Iterator[int]:
-    """Yield by how much counters of threads have grown; one that has not is another thread of this number."""
+    """Yield the growth of threads' counters; a counter that has decreased belongs to another thread."""
     return (new - old for old, new in pairs if old is not None and new is not None and new >= old)
 
 
@@ -302,7 +302,7 @@ def _migrated(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
 
 
 def _pressure(span: Span[Stalled]) -> answers.Pressure | None:
-    """Return shares of the time, None for a recreated group; averages are per cent in the file."""
+    """Return shares of the time, None for a recreated group; averages are percentages in the file."""
     some = _growth(span.seconds, span.before.some, span.after.some)
     full = _growth(span.seconds, span.before.full, span.after.full)
     if some is None:
@@ -321,9 +321,9 @@ def _span_of(seconds: float, before: Stalled | None, after: Stalled | None) -> S
 
 
 def _growth(seconds: float, before: float | None, after: float | None) -> float | None:
-    """Return how much a counter has grown a second; None if it is not known at both moments.
+    """Return a counter's growth per second; None if it is not known at both moments.
 
-    A counter that went back was reset: the group was created again under the same name.
+    A counter that decreased was reset: the group was created again under the same name.
     """
     return None if before is None or after is None or after < before else _rounded((after - before) / seconds)
 
@@ -334,7 +334,7 @@ def _per_second(span: Span[dict[int, int]], cpu: int) -> float | None:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Add up; None if one of them is not known, or there are none."""
+    """Add up values; return None if one is unknown, or if there are none."""
     listed = list(values)
     known = [each for each in listed if each is not None]
     return _rounded(sum(known)) if known and len(known) == len(listed) else None
@@ -350,7 +350,7 @@ def _rounded(value: float) -> float:
 
 
 def _unknown(node: TopNode, window: Window) -> Iterator[tuple[str, str]]:
-    """Say what the kernel, or the kubelet, does not tell, and why."""
+    """Yield the values that the kernel or the kubelet does not report, and why."""
     if not node.policy:
         yield "containers, sharedPool", "the CPU Manager's state file cannot be read"
     if node.reserved is None:

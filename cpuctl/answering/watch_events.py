@@ -1,4 +1,4 @@
-"""What a watch reports as plain data, an event a change (schema: ``cpuctl schema watchevent``)."""
+"""The events of a watch as plain data, one per change (schema: ``cpuctl schema watchevent``)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from cpuctl.operations.watch import Look, Observation
 
 SpeltOut = Callable[[str], str]
-"""What lets a proposed command ask with the options that were given."""
+"""Adds the given options to a proposed command."""
 
 
 def watch_events(
     observation: Observation, moment: float, spelt_out: SpeltOut
 ) -> Iterator[answers.WatchEvent]:
-    """Yield all that is new at a *moment*, in seconds since 1970."""
+    """Yield all changes at a *moment*, in seconds since 1970."""
     time = _time(moment)
     if observation.failure:
         yield _event("AuditFailed", time, f"the audit failed: {observation.failure}")
@@ -38,7 +38,7 @@ def watch_events(
 
 
 def watching_event(look: Look, moment: float) -> answers.WatchEvent:
-    """Return the event that a watch has begun, and of what node."""
+    """Return the event for the start of a watch, with its node."""
     snapshot = look.snapshot
     parts = [f"{counted(len(snapshot.containers), 'container')} of {counted(len(snapshot.uids), 'pod')}"]
     if snapshot.exclusive:

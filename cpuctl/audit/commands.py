@@ -11,7 +11,7 @@ from cpuctl.pods.model import StoredPod
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
 """Restarts a kubelet only if it would start again: otherwise it keeps running, and the text explains why."""
 MOST = 200
-"""The maximum number of arguments of one command; the others are found when the audit is repeated."""
+"""The maximum number of arguments of one command; a repeated audit finds the others."""
 
 
 def for_each(ids: Iterable[int], command: str) -> str:
@@ -23,12 +23,12 @@ def for_each(ids: Iterable[int], command: str) -> str:
 
 
 def bring_online(cpus: CPUSet) -> str:
-    """Write the command that brings CPUs online."""
+    """Return the command that brings CPUs online."""
     return f"chcpu --enable {cpus}"
 
 
 def take_offline(cpus: CPUSet) -> str:
-    """Write the command that takes CPUs offline."""
+    """Return the command that takes CPUs offline."""
     return f"chcpu --disable {cpus}"
 
 
@@ -43,5 +43,5 @@ def delete_pod(pod: StoredPod) -> str:
 
 
 def show_pod(pod: StoredPod) -> str:
-    """Write the command that shows what the API server knows about a pod."""
+    """Return the command that shows what the API server knows about a pod."""
     return f"kubectl -n {quote(pod.namespace)} get pod -o json {operand(pod.name)}"

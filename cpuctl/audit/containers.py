@@ -85,7 +85,7 @@ def _left_by_v1(snapshot: NodeSnapshot, expected: CPUSet) -> CPUSet:
 
 
 def _is_as_expected(snapshot: NodeSnapshot, effective: CPUSet | None, expected: CPUSet) -> bool:
-    """Return whether nothing but CPUs that do not run is missing; those are reported elsewhere."""
+    """Return whether only CPUs that do not run are missing; those are reported elsewhere."""
     return effective is None or (bool(effective) and effective == expected & snapshot.machine.online)
 
 

@@ -1,6 +1,6 @@
-"""What disturbs exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
+"""Disturbances of exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
 
-Every program of a host may run everywhere unless configured otherwise; a kubelet does not.
+Every program of a host may run everywhere unless configured otherwise, which a kubelet does not do.
 
 Boot parameters isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
 setting only a part has unexpected effects. If a core is shared, a thread on its other CPU takes half of it.
@@ -25,13 +25,13 @@ from cpuctl.phrases import are, counted, few, named
 
 _UNIT = (".slice", ".scope", ".service")
 _BOUND = r".*/[0-9]+|kworker/.*|irq/.*|kthreadd"
-"""Names of kernel threads that cannot or need not be moved: one for each CPU, workers, handlers of
-interrupts, which go where these go, and the one that only makes the others."""
+"""Names of kernel threads that cannot or need not be moved: one per CPU, workers, handlers of interrupts,
+which follow these, and the one that only creates the others."""
 _INFRA = (
     "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"{}\"\\n' "
     "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
 )
-"""The CPU set of CRI-O's monitors (*crio.conf(5)*): also of containers to come."""
+"""The CPU set of CRI-O's monitors (*crio.conf(5)*), including those of future containers."""
 
 
 class _Group:

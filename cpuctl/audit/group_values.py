@@ -37,7 +37,7 @@ from cpuctl.records import Record
 
 
 class PodsLimit(NamedTuple):
-    """What all pods of a node may take together; ``memory`` in bytes, None if it is not known."""
+    """The total that all pods of a node may use; ``memory`` in bytes, None if unknown."""
 
     milli_cpu: int
     memory: int | None
@@ -46,7 +46,7 @@ class PodsLimit(NamedTuple):
 class ValueRules(NamedTuple):
     """The settings that determine a kubelet's cgroup values.
 
-    ``formula`` is None if the runtime is not known, ``room`` if the configuration is not;
+    ``formula`` is None if the runtime is unknown, ``room`` if the configuration is unknown;
     ``qos_reserved``: the gate QOSReserved bounds the memory of QoS classes.
     """
 
@@ -85,7 +85,7 @@ _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
 
 
 class FileValue(Record):
-    """A file's text, None if there is no such file, and the texts it may have; none if unknown."""
+    """A file's text, None if there is no such file, and the texts it may have; empty if unknown."""
 
     actual: str | None
     expected: tuple[str, ...] = ()
@@ -279,7 +279,7 @@ def _reserved(snapshot: NodeSnapshot, rules: ValueRules, qos: QosClass | None) -
 
 
 def _requests(snapshot: NodeSnapshot, rules: NodeRules, qos: QosClass, resource: str) -> Quantity | None:
-    """Add up what the running pods of a class request; None if pods are not known.
+    """Add up the requests of a class's running pods; None if pods are unknown.
 
     Also None if claims count: it is unknown whether a kubelet adds them to the sum of a class.
     """

@@ -27,8 +27,8 @@ _WHO = "grep -ls huge /proc/[0-9]*/numa_maps"
 class Page(Record):
     """One resource on a set of NUMA nodes, in bytes.
 
-    ``had`` is what containers have at least of what they are ``guaranteed``, ``had_at_most`` the same from
-    above; ``free`` is None if nothing is known of the kernel's free pages.
+    ``had`` is the minimum that containers have of their ``guaranteed`` amount, ``had_at_most`` the maximum;
+    ``free`` is None if the kernel's free pages are unknown.
     """
 
     resource: str
@@ -40,7 +40,7 @@ class Page(Record):
 
     @property
     def missing(self) -> int:
-        """What is allocated and certainly not available."""
+        """The allocated amount that is certainly not available."""
         return 0 if self.free is None else max(0, self.guaranteed - self.had_at_most - self.free)
 
     @property

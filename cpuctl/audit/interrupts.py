@@ -111,7 +111,7 @@ def _balancer(files: NodeFiles) -> Irqbalance:
 
 
 def banned_cpus(text: str) -> CPUSet | None:
-    """Read irqbalance's banned CPUs, of which a list wins over a mask; None if nothing is set.
+    """Read irqbalance's banned CPUs; a list takes precedence over a mask; None if neither is set.
 
     Raise ValueError for any other value.
     """

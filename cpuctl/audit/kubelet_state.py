@@ -6,7 +6,7 @@ another policy, or with invalid content, keeps the kubelet from starting.
 ``policy_static.go``: CPUs that are not those of its state are found at the next start,
 and rejected. A group of cgroup v1 permanently loses a CPU that goes offline (*cgroup-v1/cpusets.rst*).
 
-``removeStaleState``: a running kubelet releases what belongs to no active pod; an init
+``removeStaleState``: a running kubelet releases entries that belong to no active pod; an init
 container's CPUs stay its own for as long as its pod lives, even if other containers use them.
 """
 
@@ -32,8 +32,7 @@ _REPAIR = (
     "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
     "systemctl start kubelet"
 )
-"""A dry run comes first: if it finds no safe repair, it reports what to do instead, and nothing
-happens."""
+"""A dry run comes first: if it finds no safe repair, it reports what to do instead and changes nothing."""
 
 
 class _File(Record):

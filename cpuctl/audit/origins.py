@@ -1,4 +1,4 @@
-"""Who may have set unexpected CPUs: what they are equal to, and who else sets CPUs on the node.
+"""The likely origin of unexpected CPUs: known sets equal to them, and other programs that set CPUs.
 
 No file shows which program wrote a list or an affinity. An equal set often does: systemd gives everything
 its own affinity, or ``AllowedCPUs=`` of a unit, whenever it reloads its files; a runtime that
@@ -22,7 +22,7 @@ _MOST = 4
 
 
 class _Agent(Record):
-    """A program that sets CPUs: its project, what it does, and if it *contends* with the CPU Manager."""
+    """A program that sets CPUs: its project, what it does, and whether it *contends* with the CPU Manager."""
 
     project: str
     does: str
@@ -46,7 +46,7 @@ AGENT_PROGRAMS = frozenset(_AGENTS)
 
 
 def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None) -> str:
-    """Describe what the unexpected CPUs of a container are equal to, as the end of a sentence."""
+    """Describe the known sets that equal a container's unexpected CPUs, as the end of a sentence."""
     if not cpus:
         return ""
     owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))

@@ -33,7 +33,7 @@ def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
-    """Report what a partition takes; one of the host may have CPUs that no pod is to have."""
+    """Report the CPUs that a partition takes; one of the host may have CPUs that are not for pods."""
     lost = cpuset.taken & _counted_on(snapshot)
     if path not in snapshot.groups and not lost:
         return

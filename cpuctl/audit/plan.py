@@ -23,7 +23,7 @@ class ListChange(NamedTuple):
 
 
 class GroupChange(NamedTuple):
-    """What is to become of one group; ``first`` is the container's oldest process, None if none is."""
+    """The changes to one group; ``first`` is the container's oldest process, None if it has no process."""
 
     path: str
     owner: Owner

@@ -49,7 +49,7 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 
 class NodeContext(NamedTuple):
-    """What is known of a node before its files are looked at; ``pods`` is None if they are not given.
+    """The facts known about a node before its files are read; ``pods`` is None if not given.
 
     ``kubelet_roots`` are the possible kubelet directories, without the leading slash.
     ``runtime`` are names of containers by their ids, from a container runtime.
@@ -149,7 +149,7 @@ def node_groups(
 ) -> tuple[Hierarchies | None, dict[str, Cgroup], dict[str, CpusetValues]]:
     """Find the hierarchies, and read all groups below the kubelet's own ``kubepods`` by path.
 
-    If there is none below *cgroup_root*, all on the node are read. The result includes the CPU
+    If there are no such groups below *cgroup_root*, all on the node are read. The result includes the CPU
     sets of other groups that have their own.
     """
     hierarchies = find_hierarchies(files)
@@ -230,7 +230,7 @@ def read_downward_files(
 
 
 def _place(uid: str, ref: ResourceFieldRef) -> str:
-    """Name a file below the kubelet's directory, nothing if that would be somewhere else."""
+    """Return the path of a file below the kubelet's directory; empty if it would be elsewhere."""
     if "/" in uid or "/" in ref.volume or not _NOWHERE.isdisjoint((uid, ref.volume, *ref.name.split("/"))):
         return ""
     kind = PROJECTED_VOLUMES if ref.projected else DOWNWARD_API_VOLUMES
@@ -243,7 +243,7 @@ def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *
         text = files.read(path)
         if text is not None or path in files.refused:
             return file._replace(path=path, text=text, looked_at=text is not None)
-    # A recording need not have volumes at all: if it has this one, it has its files.
+    # A recording may lack volumes: if it has this one, it has its files.
     volumes = (path.removesuffix(f"/{ref.name}") for path in paths)
     return file._replace(looked_at=live or any(files.names(volume) for volume in volumes))
 
@@ -300,7 +300,7 @@ class _Homes:
         self._known: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Return the path of the container's group at or above a group; empty if there is none."""
+        """Return the path of the container's group at or above a group; empty if there is no such group."""
         if path not in self._known:
             self._known[path] = self._find(path) if len(path) <= _LONGEST_PATH else ""
         return self._known[path]

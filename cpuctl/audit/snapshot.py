@@ -1,7 +1,7 @@
 """A node at one moment, with everything that an audit compares: values only, nothing is read here.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` and ``memorymanager``: a container gets the CPUs and the
-NUMA nodes that are recorded for it, else the shared pool and no nodes at all; empty sets are not written.
+NUMA nodes recorded for it, else the shared pool and no nodes; empty sets are not written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class ContainerProcess(Record):
 
 
 class Interrupt(Record):
-    """An interrupt that something waits for; a set is None if the kernel does not tell.
+    """An interrupt with a handler; a set is None if the kernel does not report it.
 
     ``fired`` counts since boot, on exclusive CPUs only.
     """
@@ -78,9 +78,9 @@ class Irqbalance(Record):
 
 
 class Interrupts(Record):
-    """All interrupts, and where new ones and unbound kernel work go; None if that is not known.
+    """All interrupts, and the CPUs for new ones and unbound kernel work; None if unknown.
 
-    ``balancer`` is None if no irqbalance runs.
+    ``balancer`` is None if irqbalance does not run.
     """
 
     known: tuple[Interrupt, ...] = ()
@@ -95,7 +95,7 @@ class ConfiguredKubelet(NamedTuple):
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
     empty if no configuration is known. ``has_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
-    ``untold`` is why an existing configuration is unknown.
+    ``untold`` is the reason why an existing configuration is unknown.
     """
 
     policy: str = ""
@@ -111,7 +111,7 @@ class ConfiguredKubelet(NamedTuple):
 
 
 class KubeletState(NamedTuple):
-    """The kubelet's state files; None if there is none, or it is unusable: the problem says why.
+    """The kubelet's state files; None if missing or unusable: the problem says why.
 
     ``lost`` are the names of files with unusable content, ``closed`` those that exist and could not be
     opened. ``own``: the node's own files were searched for, not files on the command line.
@@ -165,9 +165,9 @@ class Expected(Record):
 
 
 class DownwardFile(NamedTuple):
-    """A file in which a container reads its CPUs (``assigned.cpuset``); ``text`` is None if it is missing.
+    """A file in which a container reads its CPUs (``assigned.cpuset``); ``text`` is None if missing.
 
-    ``looked_at`` is False if it is unknown whether it is there. The path has no slash in front.
+    ``looked_at`` is False if it is unknown whether it exists. The path has no leading slash.
     """
 
     uid: str
@@ -228,12 +228,11 @@ class _Parts(NamedTuple):
 class NodeSnapshot(_Parts):
     """Everything that an audit compares.
 
-    ``pods`` are those that the API server knows, by UID; empty if unknown (``pods_known``).
-    ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
-    ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
-    ``cpu_settings`` are those of systemd, None if nothing is known of them.
-    ``answers`` is what the kubelet says itself, None if it was not asked. ``prepared`` are the claims of
-    the driver for CPUs, None if no such driver runs.
+    ``pods`` are those that the API server knows, by UID; empty if unknown (``pods_known``). ``host_groups``
+    are the CPU sets of groups outside the kubelet's that have their own list. ``others`` are the threads that
+    belong to no container, ``downward_files`` where pods read their CPUs. ``cpu_settings`` are those of
+    systemd, None if unknown. ``answers`` are the kubelet's own answers, None if it was not queried.
+    ``prepared`` are the claims of the driver for CPUs, None if no such driver runs.
     """
 
     @cached_property
@@ -288,7 +287,7 @@ class NodeSnapshot(_Parts):
 
     @cached_property
     def housekeeping(self) -> CPUSet:
-        """The CPUs for everything outside pods: the reserved CPUs, or else all that are not exclusive."""
+        """The CPUs for everything outside pods: the reserved CPUs, else all that are not exclusive."""
         online = self.machine.online
         return (self.configured.reserved & online) - self.exclusive or online - self.exclusive
 
@@ -365,7 +364,7 @@ class ClaimedCPUs:
 
 
 def _is_claim(entry: "ClaimEntry", claim: "PodClaim", pod: "StoredPod") -> bool:
-    """Return whether a prepared claim is the one that a pod means; generated names share a prefix."""
+    """Return whether a prepared claim is the one that a pod refers to; generated names share a prefix."""
     made = entry.name.startswith(f"{pod.name}-{claim.name}-")
     return entry.name == claim.claim if claim.claim else made
 

@@ -1,8 +1,8 @@
 """The exclusive CPUs that containers read, compared with the CPU Manager's state and their control group.
 
-Rule: KEP-6122: a file of a downward API volume tells ``assigned.cpuset``, the CPUs that a container will have
-left if some are to be taken from it, else those it has; nothing if it has none of its own. A kubelet
-does so whatever its gates; the API server's decides which pods carry the field when they are written.
+Rule: KEP-6122: a file of a downward API volume contains ``assigned.cpuset``: the CPUs that a container will
+keep if some are to be taken from it, else those it has; it is empty without exclusive CPUs. A kubelet writes
+it regardless of its gates; the API server's gate decides which pods can have the field when they are written.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _listed(text: str) -> CPUSet | None:
 
 
 def _shown(text: str | None) -> str:
-    """Write what a file says; what is not a list of CPUs may be anything, and is not shown."""
+    """Return a file's content; anything but a list of CPUs is untrusted, and is not shown."""
     if text is None:
         return "none"
     cpus = _listed(text)

@@ -60,7 +60,7 @@ class WriteResult(StrEnum):
 class LogEntry(NamedTuple):
     """One line of the log; ``problem`` describes what went wrong.
 
-    ``touched``: the file may contain the written value, or what the kernel made of it; ``in_force`` is
+    ``touched``: the file may contain the written value, or the kernel's version of it; ``in_force`` is
     the previous effective value, if the kernel reports it.
     """
 

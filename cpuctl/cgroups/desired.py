@@ -28,8 +28,8 @@ class RunningContainer(NamedTuple):
 class DesiredGroup(NamedTuple):
     """What a container's cgroup should have; None is left unchanged.
 
-    ``exclusive``: no other container may have these CPUs. ``shared``: they are the shared pool, with whatever
-    reserved CPUs are in it.
+    ``exclusive``: no other container may have these CPUs. ``shared``: they are the shared pool, including any
+    reserved CPUs in it.
     """
 
     path: str

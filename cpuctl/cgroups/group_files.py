@@ -37,7 +37,7 @@ class GroupFiles(NamedTuple):
     def read(self, group: str, name: str) -> str | None:
         """Return a file's text without the newline at its end; None if there is no such file.
 
-        Raise OSError for any other error of the kernel.
+        Raise OSError for any other kernel error.
         """
         try:
             descriptor = os.open(self._path(group, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -25,15 +25,15 @@ _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "P
 _EXCLUSIVE = "cpuset.cpus.exclusive"
 _PARTITIONS = frozenset({"root", "isolated"})
 _V1_NO_LIMIT = 1 << 62
-"""A v1 limit of at least this value is how the kernel reports that there is none."""
+"""The v1 limit from which on the kernel means "no limit"."""
 
 
 class CpusetValues(Record):
     """A cgroup's CPU set: what was requested, and what is in effect.
 
-    ``cpus`` and ``mems`` are empty on v2 if the parent's hold; a value is None if there is no such
-    file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
-    ``exclusive`` and ``effective_exclusive`` are v2's since Linux 6.7: CPUs that only partitions may take.
+    ``cpus`` and ``mems`` are empty on v2 if the parent's apply; a value is None if there is no such file.
+    ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid. ``exclusive``
+    and ``effective_exclusive`` are v2's since Linux 6.7: CPUs that only partitions may take.
     """
 
     cpus: CPUSet | None = None
@@ -86,7 +86,7 @@ class PagesUsed(Record):
 
 
 class MemoryValues(Record):
-    """A group's memory bounds in bytes; None if there is none, or no such file.
+    """A group's memory bounds in bytes; None if there is no bound, or no such file.
 
     ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes;
     ``hugepages_used`` has only the sizes with known values.

@@ -39,7 +39,7 @@ def is_interface_file(name: str) -> bool:
 
 
 class Hierarchies(Record):
-    """The roots of the hierarchies that matter here, as paths in a tree; empty if there is none."""
+    """The roots of the relevant hierarchies, as paths in a tree; empty for those that do not exist."""
 
     version: Literal[1, 2]
     cpuset: str

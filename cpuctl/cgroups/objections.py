@@ -1,7 +1,8 @@
 """Reasons not to write CPU sets that the kernel would accept: values, each with its own override.
 
 Rule: *Documentation/admin-guide/cgroup-v2.rst*, Cpuset: CPUs outside the parent's, and those of a partition,
-are accepted silently and never take effect. CPUs that the kubelet guarantees to one container are its alone.
+are accepted silently and never take effect. CPUs that the kubelet guarantees to one container belong only to
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``dra_manager_state``: which resource claims the DRA manager has prepared for which pods.
+"""``dra_manager_state``: the resource claims that the DRA manager has prepared, and their pods.
 
-Read only with the gate DynamicResourceAllocation. 1.27 knows no resource handles, 1.28 adds them, 1.30 more
-of them; all three with a checksum over the values as Go holds them. 1.31 starts over: a string of JSON and
-its CRC. No release converts what another wrote. Rule: kubernetes ``pkg/kubelet/cm/dra/state``.
+Read only with the gate DynamicResourceAllocation. 1.27 has no resource handles, 1.28 adds them, 1.30 extends
+them; all three have a checksum over the values as Go holds them. 1.31 starts over: a string of JSON and its
+CRC. No release converts another one's file. Rule: kubernetes ``pkg/kubelet/cm/dra/state``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ENTRIES, _HANDLES = "entries", "ResourceHandles"
 
 
 class _Nil(Record):
-    """A pointer that is nil in everything that is understood here: what it stands for is kept as it is."""
+    """A pointer that is nil in every file that is understood here: any other value is kept as it is."""
 
     name: str
 
@@ -34,7 +34,7 @@ class _Nil(Record):
         return None
 
     def decode(self, found: Json, _old: Value, _path: Path, _to: Decoding) -> Value:
-        """Keep what is there."""
+        """Keep the value."""
         return found
 
     def shown(self, _value: Value) -> str:
@@ -123,7 +123,7 @@ OUTER = Struct(
 
 
 def outer_checked(document: Value) -> Checked:
-    """Compare the checksum of the string."""
+    """Verify the checksum of the string."""
     return Checked("Checksum", document["Checksum"], zlib.crc32(document["Data"].encode()))
 
 
@@ -133,9 +133,9 @@ def write_string(data: str) -> str:
 
 
 def read_claims_state(text: str, reader: StateReader) -> ClaimsStateFile | UnreadableState:
-    """Read a file as this kubelet does, or give the text of its error.
+    """Read a file as this kubelet does, or return the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         found = parsed_json(text)
@@ -147,9 +147,9 @@ def read_claims_state(text: str, reader: StateReader) -> ClaimsStateFile | Unrea
 
 
 def old_form(document: Value, minor: int = _STRING_SINCE - 1) -> Format | None:
-    """Determine in which form a kubelet up to 1.*minor* finds the checksum right; None if in none.
+    """Return the form in which a kubelet up to 1.*minor* accepts the checksum; None if it accepts none.
 
-    *document* is decoded as ``V1_30``. 1.28 and later look at the form without handles, too.
+    *document* is decoded as ``V1_30``. 1.28 and later also try the form without handles.
     """
     forms = [V1_27]
     if minor >= _HANDLES_SINCE:
@@ -158,7 +158,7 @@ def old_form(document: Value, minor: int = _STRING_SINCE - 1) -> Format | None:
 
 
 def is_understood(document: Value) -> bool:
-    """Return whether a file of up to 1.30 has nothing that the checksum is taken over in an unknown way."""
+    """Return whether it is known how the checksum covers everything in a file of up to 1.30."""
     return not any(
         handle["structuredData"] for entry in document[_ENTRIES] or () for handle in entry[_HANDLES] or ()
     )
@@ -225,7 +225,7 @@ def _read_string(found: Json, reader: StateReader) -> ClaimsStateFile | Unreadab
 
 
 def _unreadable(error: str, reader: StateReader) -> UnreadableState:
-    """Put the reason why the file cannot be loaded into the kubelet's own message."""
+    """Write the kubelet's own message around the reason why the file cannot be loaded."""
     prefix = _prefix(reader, "GetOrCreate() on checkpoint state")
     return UnreadableState(f"{prefix}: failed to get checkpoint {CLAIMS_FILE}: {error}")
 

@@ -1,9 +1,9 @@
-"""``cpu_manager_state``: its formats, what a kubelet reads from it, one after the other, and writes to it.
+"""``cpu_manager_state``: its formats, and how a kubelet reads (trying one after another) and writes it.
 
-These files are internals of the kubelet (``pkg/kubelet/cm/cpumanager/state``), bound to its version: V1 up
-to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 with it on in 1.36, V4 from 1.37 on.
+These files are internals of the kubelet (``pkg/kubelet/cm/cpumanager/state``), bound to its version: V1 up to
+1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 with it on in 1.36, V4 from 1.37 on.
 Rule: ``restoreState`` there. Up to 1.35 V1, then V2; 1.36 (V3,) V2, then V1; from 1.37 on V4, V3, V2. The
-error shown is that of the last attempt.
+error reported is that of the last attempt.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _PodEntry(Record):
         return CPUSet()
 
     def decode(self, found: Json, old: Value, _path: Path, to: Decoding) -> Value:
-        """Read it as the type's own reader does: its complaint does not say which pod it is about."""
+        """Read it as the type's own reader does: its error does not identify the pod."""
         own = Decoding(_POD_ENTRY_JSON.name, names_keys=to.names_keys)
         entry = _POD_ENTRY_JSON.decode(found, _POD_ENTRY_JSON.zero(), (), own)
         try:
@@ -99,32 +99,32 @@ _V3_FIELDS = (*_BASE, _POD_ENTRIES, CHECKSUM)
 V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
 """CPUs by container id; 1.37 does not read it any more."""
 BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,), zero_sum=True)
-"""V2 before there was another after it."""
+"""V2 while it was the newest format."""
 V2 = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY, "CPUManagerCheckpointV2"), zero_sum=True)
 """CPUs by pod UID and container name."""
 V2_REPLACED = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
-"""V2 with PodLevelResourceManagers on: its checksum is accepted under the name it had."""
+"""V2 with PodLevelResourceManagers on: its checksum is also accepted under the former name."""
 V3 = Format(struct=Struct(f"state.{_LEGACY}", _V3_FIELDS), hashed_as=(_LEGACY,))
-"""V2 and what pods hold as a whole (KEP-5526)."""
+"""V2 plus the CPUs that pods hold as a whole (KEP-5526)."""
 V3_FROM_1_37 = Format(
     struct=Struct("state.CPUManagerCheckpointV3", _V3_FIELDS),
     hashed_as=(_LEGACY, "CPUManagerCheckpointV3"),
 )
-"""V3 if it is an older format: its checksum is accepted under both names."""
+"""V3 as an older format: its checksum is accepted under both names."""
 V4 = envelope(V2_REPLACED, _V4_DATA, _LEGACY, "cpu")
 """V2 for older kubelets and next to it the full content, with baselines (kubernetes pull request 139102)."""
 
 
 MAX_BITS = 64 << 23
-"""Of all sets together, each up to its highest CPU: 64 MiB."""
+"""The total of all sets, each up to its highest CPU: 64 MiB."""
 
 _Assigned = dict[str, dict[str, CPUSet]]
 
 
 def read_cpu_state(text: str, reader: StateReader = DEFAULT_READER) -> CPUStateFile | UnreadableState:
-    """Read a file as this kubelet does, or give the text of its error.
+    """Read a file as this kubelet does, or return the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         loaded = _load(parsed_json(text), reader)
@@ -137,7 +137,7 @@ def read_cpu_state(text: str, reader: StateReader = DEFAULT_READER) -> CPUStateF
 
 
 def write_cpu_state(state: CPUStateFile, writer: StateReader = DEFAULT_READER) -> str:
-    """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
+    """Return the file's text exactly as this kubelet writes it; parts that its gates exclude are lost."""
     document = cpu_document(state)
     if writer.minor < 37:
         return V3.write(document) if writer.keeps_pods else V2.write(document)
@@ -145,7 +145,7 @@ def write_cpu_state(state: CPUStateFile, writer: StateReader = DEFAULT_READER) -
 
 
 def cpu_document(state: CPUStateFile) -> Value:
-    """Turn a state into the document that every format from V2 on is written from."""
+    """Turn a state into the document from which every format from V2 on is written."""
     return {
         "policyName": state.policy_name,
         "defaultCpuSet": str(state.default_cpu_set),
@@ -163,7 +163,7 @@ def cpu_document(state: CPUStateFile) -> Value:
 
 
 def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
-    """Turn a document into a state with all that it holds; *later*: in the words of 1.37 and on.
+    """Turn a document with all its content into a state; *later*: with the messages of 1.37 and later.
 
     Raise GoError with the kubelet's text if a list of CPUs is invalid, InputError for CPU sets beyond
     ``MAX_BITS`` or with CPUs that no machine has.
@@ -181,21 +181,21 @@ def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
 
 def _as_read(document: Value, reader: StateReader) -> CPUStateFile:
     state = cpu_state_of(_limited(document, reader), later=reader.minor >= 37)
-    # Without any baselines in the file, what containers have is what they may not shrink below (KEP-5554).
+    # If the file has no baselines, containers may not shrink below their current CPUs (KEP-5554).
     if reader.keeps_baselines and not state.baselines:
         return replace(state, baselines=state.entries)
     return state
 
 
 def _limited(document: Value, kubelet: StateReader) -> Value:
-    """Leave out what this kubelet does not look at."""
+    """Leave out what this kubelet ignores."""
     pods = {} if kubelet.keeps_pods else {"podEntries": None}
     baselines = {} if kubelet.keeps_baselines else {"baselines": None, "originals": None}
     return document | pods | baselines
 
 
 def _guarantees(document: Value) -> dict[str, dict[str, str]]:
-    """Take the baselines, under the name they have or under the one they were proposed with."""
+    """Return the baselines, under their name or the originally proposed one."""
     found = document.get("baselines") or document.get("originals") or {}
     return {
         uid: {name: cpus["baseline"] or cpus["original"] for name, cpus in (containers or {}).items()}
@@ -219,7 +219,7 @@ def _pool(text: str, what: str) -> CPUSet:
 
 
 class _Sets:
-    """Reads the CPU sets of a file, which are bounded in all."""
+    """Reads the CPU sets of a file, whose total size is bounded."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -243,9 +243,9 @@ class _Sets:
 
 
 def _load(found: Json, reader: StateReader) -> Loaded:
-    """Load a file's content as a document with the fields of V4's data, as far as they were in the file.
+    """Load a file's content as a document with those fields of V4's data that were in the file.
 
-    ``error`` is set if no format of this kubelet takes it.
+    ``error`` is set if it is not valid in any format of this kubelet.
     """
     if reader.minor >= 37:
         return _load_v4(found, reader)
@@ -271,7 +271,7 @@ def _load_v3(found: Json, reader: StateReader) -> Loaded:
     older = _load_v2(found, reader)
     if older.error:
         return older
-    # What the failed attempt left is not cleared: pods keep the CPUs of a file whose checksum was wrong.
+    # The result of a failed attempt is not cleared: pods keep the CPUs of a file whose checksum was wrong.
     return Loaded(loaded.document | {name: value for name, value in older.document.items() if value})
 
 
@@ -295,7 +295,7 @@ def _v2(reader: StateReader) -> Format:
 
 
 def _migrated(oldest: Loaded, reader: StateReader, failed: str) -> Loaded:
-    """Name containers by pod and name, not by their id."""
+    """Identify containers by pod and name instead of id."""
     entries: dict[str, dict[str, str]] = {}
     for container_id, cpus in (oldest.document["entries"] or {}).items():
         named = reader.initial_containers.get(container_id)

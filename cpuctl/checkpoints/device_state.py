@@ -1,7 +1,7 @@
-"""``kubelet_internal_checkpoint``: which devices the device manager has given to which container.
+"""``kubelet_internal_checkpoint``: the devices that the device manager has given to containers.
 
-An unreadable one never stops a kubelet: it goes on without knowing who holds what. Rule: kubernetes
-``pkg/kubelet/cm/devicemanager/checkpoint``. Up to 1.30 the form of kubelets before 1.20 is read, too: it has
+An unreadable file never stops a kubelet: it continues without knowing the assignments. Rule: kubernetes
+``pkg/kubelet/cm/devicemanager/checkpoint``. Up to 1.30 the form of kubelets before 1.20 is also read: it has
 no NUMA nodes, so its devices are put on node 0.
 """
 
@@ -23,7 +23,7 @@ from cpuctl.records import Record
 from cpuctl.state_names import DEVICES_FILE
 
 DIRECTORY = "device-plugins"
-"""Where it lies below the kubelet's root directory."""
+"""Its directory below the kubelet's root directory."""
 _FLAT_UNTIL = 30
 _ENTRIES, _REGISTERED = "PodDeviceEntries", "RegisteredDevices"
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/\r\n]")
@@ -39,7 +39,7 @@ class _Bytes(Record):
         return None
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take a string in base64."""
+        """Accept a base64 string."""
         if found is None:
             return None
         if not isinstance(found, str):
@@ -86,7 +86,7 @@ def _data(devices: ListOf | MapOf) -> Struct:
 
 
 class DeviceFormat(Record):
-    """One of the two forms: a struct, and a checksum over what is under ``Data``."""
+    """One of the two forms: a struct, and a checksum over ``Data``."""
 
     data: Struct
 
@@ -97,14 +97,14 @@ class DeviceFormat(Record):
         return Struct("checkpoint.Data", (Field("Data", "Data", self.data), checksum))
 
     def decoded(self, found: Json, *, names_keys: bool = True) -> tuple[Value, str]:
-        """Decode as a kubelet does, into lists and maps that are there; and Go's complaint, if any."""
+        """Decode as a kubelet does, into existing lists and maps; return also Go's complaint, if any."""
         struct = self.struct
         decoding = Decoding(struct.name, names_keys=names_keys)
         empty = {"Data": {_ENTRIES: [], _REGISTERED: {}}, "Checksum": 0}
         return struct.decode(found, empty, (), decoding), decoding.complaint
 
     def checked(self, document: Value) -> Checked:
-        """Compute the checksum and compare."""
+        """Verify the checksum."""
         shown = f"({self.data.name}){self.data.shown(document['Data'])}"
         return Checked("Checksum", document["Checksum"], fnv1a_32(shown))
 
@@ -114,7 +114,7 @@ class DeviceFormat(Record):
 
 
 BY_NODE, FLAT = DeviceFormat(_data(_BY_NODE)), DeviceFormat(_data(_TEXTS))
-"""Since 1.20 with the NUMA node of every device, before that without."""
+"""With the NUMA node of every device (since 1.20), and without."""
 
 
 def format_of(found: Json) -> DeviceFormat:
@@ -128,9 +128,9 @@ def format_of(found: Json) -> DeviceFormat:
 
 
 def read_devices_state(text: str, reader: StateReader) -> DevicesStateFile | UnreadableState:
-    """Read a file as this kubelet does; its error goes into its log only.
+    """Read a file as this kubelet does, which only logs the error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         found = parsed_json(text)

@@ -1,4 +1,4 @@
-"""What has changed between two state files: who gained or lost which CPUs or which memory."""
+"""The differences between two state files: CPUs and memory that pods and containers gained or lost."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -13,7 +13,7 @@ Blocks: TypeAlias = tuple[MemoryBlock, ...]
 
 
 class HolderKind(StrEnum):
-    """In which part of a state file something is held."""
+    """The part of a state file in which a holder is listed."""
 
     SHARED_POOL = "sharedPool"
     CONTAINER = "container"
@@ -22,7 +22,7 @@ class HolderKind(StrEnum):
 
 
 class Holder(NamedTuple):
-    """Who holds something; a pod as a whole has no container, the shared pool neither pod nor container."""
+    """A holder of CPUs or memory; a whole pod has no container, the shared pool neither pod nor container."""
 
     kind: HolderKind
     pod_uid: str = ""
@@ -30,7 +30,7 @@ class Holder(NamedTuple):
 
 
 class HolderChange(Record, Generic[_Held]):
-    """What a holder had and has; None if there was no such holder, or is none any more."""
+    """What a holder had and has; None if the holder did not exist before, or does not exist any more."""
 
     holder: Holder
     before: _Held | None
@@ -47,7 +47,7 @@ class CPUChange(HolderChange[CPUSet]):
 
     @property
     def lost(self) -> CPUSet:
-        """The CPUs that it had and has no more."""
+        """The CPUs that it had and no longer has."""
         return (self.before or CPUSet()) - (self.after or CPUSet())
 
 
@@ -56,9 +56,9 @@ class MemoryChange(HolderChange[Blocks]):
 
 
 class TableChange(Record):
-    """One number of the tables of a NUMA node, in bytes; None if the node or the resource is not there.
+    """One number in the tables of a NUMA node, in bytes; None if the node or the resource does not exist.
 
-    ``resource`` is empty for what is the node's own: how many assignments it has, and the nodes of its group.
+    ``resource`` is empty for the node's own values: its number of assignments, and the nodes of its group.
     """
 
     node: int
@@ -117,7 +117,7 @@ def diff_memory_states(before: MemoryStateFile, after: MemoryStateFile) -> Memor
 
 
 def cpu_allocations(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
-    """Yield who holds which CPUs."""
+    """Yield the holders with their CPUs."""
     yield Holder(HolderKind.SHARED_POOL), state.default_cpu_set
     for uid, cpus in state.pod_entries.items():
         yield Holder(HolderKind.POD, uid), cpus

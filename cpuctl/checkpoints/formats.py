@@ -1,4 +1,4 @@
-"""Formats of state files: what one is, and one attempt of a kubelet to load a file as one.
+"""Formats of state files, and a kubelet's single attempt to load a file in one of them.
 
 Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of every format.
 """
@@ -10,26 +10,26 @@ from cpuctl.golang.state_types import Decoding, Field, Integer, Struct, Text, Va
 from cpuctl.records import Record
 
 CORRUPTED = "checkpoint is corrupted"
-"""What a kubelet says of a checksum that is not that of the content."""
+"""The kubelet's error for a checksum that does not match the content."""
 CHECKSUM = Field("checksum", "Checksum", Integer("checksum.Checksum"))
 _DATA = Field("data", "Data", Text())
 _DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Integer("checksum.Checksum"))
 
 
 def fnv1a_32(text: str) -> int:
-    """Hash a line: what the kubelet's printer makes of a struct that shows its checksum as 0."""
+    """Hash a line: the kubelet's printout of a struct whose checksum is set to 0."""
     return hashes.fnv1a_32(text.encode("utf-8", "surrogatepass"))
 
 
 class Loaded(Record):
-    """What one attempt left: the decoded struct, whole or in part, and why it failed, if it did."""
+    """The result of one attempt: the decoded struct, whole or in part, and why it failed, if it did."""
 
     document: Value
     error: str = ""
 
 
 class Checked(Record):
-    """A checksum of a file, under its JSON name: as it is written, and as it should be."""
+    """A checksum of a file, with its JSON name: the recorded and the correct value."""
 
     name: str
     written: int
@@ -44,8 +44,8 @@ class Checked(Record):
 class Format(Record):
     """A format that is one struct with a checksum over itself.
 
-    ``hashed_as``: the struct's name in the checksum; readers accept any of them, writers use the first.
-    ``zero_sum``: a checksum of 0 is accepted unseen.
+    ``hashed_as``: the struct's names in the checksum; readers accept all, writers use the first.
+    ``zero_sum``: a checksum of 0 is accepted without verification.
     """
 
     struct: Struct
@@ -67,7 +67,7 @@ class Format(Record):
         return Checked("checksum", written, written if written in sums else sums[0])
 
     def hashed(self, document: Value, name: str) -> str:
-        """Return the text behind the checksum."""
+        """Return the text over which the checksum is taken."""
         return f"(*state.{name}){self.struct.shown(document | {'checksum': 0})}"
 
     def write(self, document: Value) -> str:
@@ -80,9 +80,9 @@ class Format(Record):
 
 
 def decoded(struct: Struct, found: Json, *, names_keys: bool = True) -> Loaded:
-    """Decode into what the kubelet decodes into: a struct whose maps are made, not nil.
+    """Decode as the kubelet does: into a struct whose maps are empty, not nil.
 
-    ``names_keys``: in a complaint, map keys stand on the way to the place (see ``Decoding``).
+    ``names_keys``: the path in a complaint includes map keys (see ``Decoding``).
     """
     empty = {name: {} if value is None else value for name, value in struct.zero().items()}
     decoding = Decoding(struct.name, names_keys=names_keys)
@@ -90,7 +90,7 @@ def decoded(struct: Struct, found: Json, *, names_keys: bool = True) -> Loaded:
 
 
 def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loaded:
-    """Decode JSON text; ``error`` is Go's complaint if it is none."""
+    """Decode JSON text; ``error`` is Go's complaint if it is invalid."""
     try:
         return decoded(struct, parsed_json(text), names_keys=names_keys)
     except GoJsonError as error:
@@ -100,7 +100,7 @@ def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loade
 class Envelope(Record):
     """A format that holds an older one next to its own content: JSON in a string with a checksum.
 
-    ``manager`` is what its errors call the manager.
+    ``manager`` is the manager's name in error messages.
     """
 
     old: Format
@@ -139,11 +139,11 @@ class Envelope(Record):
 
 
 def envelope(old: Format, data: Struct, name: str, manager: str) -> Envelope:
-    """Make the format that holds *old* next to *data*."""
+    """Return the format that holds *old* next to *data*."""
     struct = Struct(f"state.{name}", (*old.struct.fields, _DATA, _DATA_CHECKSUM))
     return Envelope(old=old, struct=struct, data=data, manager=manager)
 
 
 def data_checksum(data: str) -> int:
-    """Return the checksum of a string, as it stands."""
+    """Return the checksum of a string as it is."""
     return fnv1a_32(f"(string){data}")

@@ -1,6 +1,6 @@
 """Inspection of state files, for any kubelet: the format, whether checksums are right, and the content.
 
-A kubelet's reading (``read_cpu_state`` and its like) depends on release and gates; this one does not.
+A kubelet's reading (``read_cpu_state`` and similar) depends on release and gates; this one does not.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,18 +42,18 @@ _NO_STATE = "it does not contain any members of a kubelet state file"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
 OTHER_FILES = (STATUS_FILE, DEVICES_FILE, CLAIMS_FILE)
-"""Files of a kubelet that are neither of the managers of CPUs and memory nor of resizes from 1.33 on."""
+"""Files of a kubelet that belong neither to the CPU or memory manager nor to resizes from 1.33 on."""
 
 
 class Inspection(Record):
     """A state file.
 
-    ``file_name`` is the name that such content belongs under, ``format`` ``V1`` to ``V4``; both are empty
-    if the text is not a state file. ``problem`` says what is wrong besides the checksums; ``state`` is then
-    None. ``container_ids``: V1's CPUs by container id, for which a state has no room.
-    ``embedded_differs``: the older document that the newest formats carry for older kubelets does not say
-    what the file says. ``resummed`` is the file with the right checksum, if the content is to be
-    kept unchanged by every reader: empty for the files that releases convert.
+    ``file_name`` is the usual name of a file with such content, ``format`` ``V1`` to ``V4``; both are empty
+    if the text is not a state file. ``problem`` is anything wrong other than the checksums; ``state`` is then
+    None. ``container_ids``: V1's CPUs by container id, which a state cannot hold. ``embedded_differs``: the
+    older document that the newest formats carry for older kubelets differs from the file. ``resummed`` is the
+    file with the right checksum if no reader may change the content: empty for the files that releases
+    convert.
     """
 
     file_name: 'StateFileName | Literal[""]' = ""
@@ -93,9 +93,9 @@ _MEMORY = _Family(
 
 
 def inspect_state(text: str, file_name: str = "") -> Inspection:
-    """Return what a text is; *file_name* is the name it was found under, if that is a state file's.
+    """Identify a text; *file_name* is the name under which it was found, if that is a state file's.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         found = parsed_json(text)
@@ -112,7 +112,7 @@ def inspect_state(text: str, file_name: str = "") -> Inspection:
 
 
 def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
-    """Recognise a file by its name or, if it may be any, by what is in it."""
+    """Recognise a file by its name or, without one, by its content."""
     data = next((value for name, value in found.pairs if name.lower() == "data"), None)
     if file_name == DEVICES_FILE or isinstance(data, Members):
         return _of_devices(found)
@@ -126,10 +126,10 @@ def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
 
 
 def inspect_embedded(text: str) -> Inspection:
-    """Return what the older document is that a file of the newest format carries for older kubelets.
+    """Inspect the older document that a file of the newest format carries for older kubelets.
 
-    It may be whole if the rest is not; a kubelet that knows the newest format does not look at it. *text*
-    is one that ``inspect_state`` takes for the file of the CPU Manager or of the Memory Manager.
+    It may be intact when the rest is not; a kubelet that knows the newest format ignores it. *text* is one
+    that ``inspect_state`` identifies as a file of the CPU Manager or of the Memory Manager.
     """
     found = parsed_json(text)
     names = {name.lower() for name, _ in found.pairs}
@@ -141,9 +141,9 @@ def inspect_embedded(text: str) -> Inspection:
 
 
 def readable_part(text: str, found: Inspection) -> Inspection | None:
-    """Return what of a manager's file holds a state: what was *found*, or its copy for older kubelets.
+    """Return the part of a manager's file that has a state: the one *found*, or its copy for older kubelets.
 
-    The newest part may be wrong, the copy must be whole; None if neither is there.
+    The newest part may have a wrong checksum, the copy must be intact; None if there is neither.
     """
     if found.state is not None:
         return found
@@ -184,7 +184,7 @@ def _enveloped(outer: Loaded, family: _Family) -> Inspection:
 
 
 def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspection:
-    """Add the state that was found, or the problem."""
+    """Add the state found, or the problem."""
     if loaded.error:
         return replace(inspection, problem=loaded.error)
     try:

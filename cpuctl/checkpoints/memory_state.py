@@ -1,8 +1,8 @@
-"""``memory_manager_state``: its formats, what a kubelet reads from it, one after the other, and writes to it.
+"""``memory_manager_state``: its formats, and how a kubelet reads (trying one after another) and writes it.
 
-These files are internals of the kubelet (``pkg/kubelet/cm/memorymanager/state``), bound to its version: V1
-up to 1.35 and with PodLevelResourceManagers off in 1.36, V2 with it on in 1.36, V3 from 1.37 on. Rule:
-``restoreState`` there. Up to 1.35 V1; in 1.36 (V2,) then V1; from 1.37 on V3, V2, V1. The error shown is
+These files are internals of the kubelet (``pkg/kubelet/cm/memorymanager/state``), bound to its version: V1 up
+to 1.35 and with PodLevelResourceManagers off in 1.36, V2 with it on in 1.36, V3 from 1.37 on. Rule:
+``restoreState`` there. Up to 1.35 V1; in 1.36 (V2,) then V1; from 1.37 on V3, V2, V1. The error reported is
 that of the last attempt.
 """
 
@@ -79,33 +79,33 @@ _V2_FIELDS = (*_BASE, _POD_ENTRIES, CHECKSUM)
 _V3_DATA = Struct("state.MemoryManagerCheckpointData", (*_BASE, _POD_ENTRIES))
 
 BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V1_FIELDS), hashed_as=(_LEGACY,))
-"""V1 before there was another."""
+"""V1 while it was the only format."""
 V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY, "MemoryManagerCheckpointV1"), zero_sum=True)
 """V1 with PodLevelResourceManagers off in 1.36."""
 V1_REPLACED = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
-"""V1 if it is an older format: its checksum is accepted under the name it had."""
+"""V1 as an older format: its checksum is also accepted under the former name."""
 V2 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,))
-"""V1 and what pods hold as a whole (KEP-5526)."""
+"""V1 plus the memory that pods hold as a whole (KEP-5526)."""
 V2_FROM_1_37 = Format(struct=Struct("state.MemoryManagerCheckpointV2", _V2_FIELDS), hashed_as=(_LEGACY,))
-"""V2 if it is an older format: its checksum is accepted under the name it had."""
+"""V2 as an older format: its checksum is also accepted under the former name."""
 V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
 """V1 for older kubelets and next to it the full content (kubernetes pull request 139626)."""
 
 
 MAX_NODE = (1 << 16) - 1
-"""The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for.
+"""The largest NUMA node number: far beyond the 1024 nodes that kernels are built for.
 
-A kubelet takes a package whose number the kernel does not know for NUMA node -1, and writes that down.
+A kubelet treats a package whose number the kernel does not know as NUMA node -1, and records that.
 """
 
 _Assigned = Mapping[str, tuple[MemoryBlock, ...]]
 
 
 def read_memory_state(text: str, reader: StateReader = DEFAULT_READER) -> MemoryStateFile | UnreadableState:
-    """Read a file as this kubelet does, or give the text of its error.
+    """Read a file as this kubelet does, or return the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory, and for what
-    ``memory_state_of`` does not take.
+    Raise InputError for a file so large that it can only be meant to exhaust memory, and for content that
+    ``memory_state_of`` does not accept.
     """
     try:
         loaded = _load(parsed_json(text), reader)
@@ -121,7 +121,7 @@ def read_memory_state(text: str, reader: StateReader = DEFAULT_READER) -> Memory
 
 
 def write_memory_state(state: MemoryStateFile, writer: StateReader = DEFAULT_READER) -> str:
-    """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
+    """Return the file's text exactly as this kubelet writes it; parts that its gates exclude are lost."""
     document = memory_document(state)
     if writer.minor < 37:
         return V2.write(document) if writer.keeps_pods else V1.write(document)
@@ -129,12 +129,12 @@ def write_memory_state(state: MemoryStateFile, writer: StateReader = DEFAULT_REA
 
 
 def memory_document(state: MemoryStateFile) -> Value:
-    """Turn a state into the document that every format is written from."""
+    """Turn a state into the document from which every format is written."""
     return {
         "policyName": state.policy_name,
         "machineState": {number: _node_document(node) for number, node in state.machine_state.items()},
         "entries": {uid: _block_documents(containers) for uid, containers in state.entries.items()},
-        # A pod's empty list is not written; it must be nil for the checksum, too, or it would not read back.
+        # A pod's empty list is not written; it must be nil for the checksum, too, or reading would fail.
         "podEntries": {
             uid: {"memoryBlocks": blocks or None}
             for uid, blocks in _block_documents(state.pod_entries).items()
@@ -171,10 +171,10 @@ def _block_documents(assigned: _Assigned) -> dict[str, list[Value]]:
 
 
 def memory_state_of(document: Value) -> MemoryStateFile:
-    """Turn a document into a state with all that it holds.
+    """Turn a document with all its content into a state.
 
-    Raise InputError if it holds null for a NUMA node or a resource: no state, and no kubelet, has a place
-    for that. Raise it, too, for NUMA nodes with numbers that no machine has.
+    Raise InputError if a NUMA node or a resource is null, which neither a state nor a kubelet can represent,
+    and for NUMA node numbers that no machine has.
     """
     pods = document.get("podEntries") or {}
     return MemoryStateFile(
@@ -217,7 +217,7 @@ def _table(table: Value, where: str) -> MemoryTable:
 
 
 def _limited(document: Value, kubelet: StateReader) -> Value:
-    """Leave out what this kubelet does not look at."""
+    """Leave out what this kubelet ignores."""
     return document if kubelet.keeps_pods else document | {"podEntries": None}
 
 
@@ -243,9 +243,9 @@ def _number(node: int) -> int:
 
 
 def _load(found: Json, reader: StateReader) -> Loaded:
-    """Load a file's content as a document with the fields of V3's data, as far as they were in the file.
+    """Load a file's content as a document with those fields of V3's data that were in the file.
 
-    ``error`` is set if no format of this kubelet takes it.
+    ``error`` is set if it is not valid in any format of this kubelet.
     """
     if reader.minor >= 37:
         return _load_v3(found, reader)
@@ -269,5 +269,5 @@ def _load_v2(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     older = V1_REPLACED.load(found, reader)
-    # What the failed attempt left is not cleared: pods keep the memory of a file whose checksum was wrong.
+    # The result of a failed attempt is not cleared: pods keep the memory of a file whose checksum was wrong.
     return older if older.error else Loaded(loaded.document | older.document)

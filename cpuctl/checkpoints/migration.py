@@ -1,8 +1,8 @@
-"""Rewriting a state file for another kubelet: what gets lost, and when it must not be done.
+"""Rewriting a state file for another kubelet: what is lost, and when it is unsafe.
 
-A kubelet that does not know of the CPUs that pods hold as a whole (KEP-5526) wants the shared pool and the
-containers' CPUs to be all CPUs; if a pod holds some that no container of it names, such a kubelet does not
-start. The same holds for memory: what pods hold must be what their containers hold.
+A kubelet without support for CPUs that pods hold as a whole (KEP-5526) requires that the shared pool and
+the containers' CPUs are all CPUs; if a pod holds some that none of its containers has, such a kubelet does
+not start. The same applies to memory: pods must hold exactly what their containers hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cpuctl.records import replace
 
 
 class Lost(StrEnum):
-    """What a rewritten file has no room for."""
+    """The kinds of content that a rewritten file cannot hold."""
 
     POD_CPUS = "podCPUs"
     POD_MEMORY = "podMemory"
@@ -29,7 +29,7 @@ class Lost(StrEnum):
 
 
 class Loss(NamedTuple):
-    """One thing that is lost: whose, what it was, and what that means."""
+    """One lost value: its owner, the value, and the consequence."""
 
     kind: Lost
     pod_uid: str
@@ -39,7 +39,7 @@ class Loss(NamedTuple):
 
 
 class Migrated(NamedTuple):
-    """The new file, and what it does not say any more."""
+    """The new file, and what it no longer contains."""
 
     text: str
     losses: tuple[Loss, ...] = ()
@@ -57,8 +57,8 @@ def migrate_cpu_state(
 ) -> Migrated | NotMigrated:
     """Write a state for another kubelet; *container_ids* are the CPUs of V1's entries.
 
-    Who has these ids is taken from ``to.initial_containers``. NotMigrated if that does not tell of all of
-    them, or if that kubelet would not start.
+    The containers with these ids are found in ``to.initial_containers``. Return NotMigrated if any is missing
+    there, or if that kubelet would not start.
     """
     unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
     if unknown:
@@ -73,7 +73,7 @@ def migrate_cpu_state(
 
 
 def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | NotMigrated:
-    """Write a state for another kubelet; NotMigrated if that one would not start."""
+    """Write a state for another kubelet; return NotMigrated if that one would not start."""
     if to.keeps_pods:
         return Migrated(write_memory_state(state, to))
     odd = sorted(uid for uid, blocks in state.pod_entries.items() if not _same_memory(state, uid, blocks))
@@ -111,7 +111,7 @@ def _named(state: CPUStateFile, container_ids: Mapping[str, CPUSet], to: StateRe
 
 
 def _held_by_pods_only(state: CPUStateFile) -> CPUSet:
-    """Return the CPUs that only pods as a whole hold: neither a container nor the shared pool."""
+    """Return the CPUs held only by pods as a whole, not by a container or the shared pool."""
     rest = CPUSet()
     for cpus in state.pod_entries.values():
         rest |= cpus
@@ -147,7 +147,7 @@ def _cpu_losses(state: CPUStateFile, to: StateReader) -> Iterator[Loss]:
 
 
 def _same_memory(state: MemoryStateFile, uid: str, blocks: tuple[MemoryBlock, ...]) -> bool:
-    """Return whether a kubelet that counts the containers' blocks comes to what the pod holds."""
+    """Return whether the containers' blocks add up to those of the pod, as a kubelet counts them."""
     own = [block for each in state.entries.get(uid, {}).values() for block in each]
     return _counted(own) == _counted(list(blocks))
 
@@ -161,7 +161,7 @@ def _counted(blocks: list[MemoryBlock]) -> tuple[Counter[int], Counter[tuple[tup
 
 
 def _kubelet(to: StateReader) -> str:
-    """Name a kubelet that does not know of the CPUs that pods hold."""
+    """Name a kubelet without support for CPUs that pods hold."""
     gate = "" if to.minor < 36 else " without PodLevelResourceManagers"
     return f"kubelet 1.{to.minor}{gate}"
 

@@ -1,4 +1,4 @@
-"""What the kubelet's state files say, as values."""
+"""The content of the kubelet's state files, as values."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -8,14 +8,14 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 DRAIN: Final = "drain the node and delete the file"
-"""What is left to do with a file on which no kubelet starts, and in which nothing can be mended."""
+"""The last resort for a file on which no kubelet starts and which cannot be repaired."""
 
 
 class CPUStateFile(Record):
     """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name.
 
     ``pod_entries`` are the CPUs of pods that hold some as a whole (KEP-5526), ``baselines`` the CPUs that
-    a container was guaranteed at admission and keeps over every resize (KEP-5554).
+    a container was guaranteed at admission and keeps through every resize (KEP-5554).
     """
 
     policy_name: str
@@ -28,7 +28,7 @@ class CPUStateFile(Record):
 def node_list(nodes: Iterable[int]) -> str:
     """Write NUMA nodes as the kernel's lists do, ``0-1,4``.
 
-    Before them what no set holds: -1 is the package that the kernel has no number for.
+    Numbers that no set can hold come first: -1 is the package for which the kernel has no number.
     """
     below: list[int] = []
     known: list[int] = []
@@ -51,9 +51,9 @@ class MemoryBlock(Record):
 
 
 class MemoryTable(Record):
-    """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do.
+    """One NUMA node's amounts of one resource, in bytes; sums wrap at 64 bits as the kubelet's do.
 
-    ``allocatable`` is what pods may get in all, ``reserved`` what they have got of it.
+    ``allocatable`` is the total that pods may get, ``reserved`` the part that they have got.
     """
 
     total: int
@@ -96,9 +96,9 @@ class RecordedResources(Record):
 
 
 class RecordedPod(Record):
-    """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory.
+    """A pod's allocation: resources by container, of the pod as a whole, and sizes of volumes in memory.
 
-    ``volume_limits`` (KEP-6030) are bytes by volume, None if the file has null.
+    ``volume_limits`` (KEP-6030) are in bytes by volume, None if the file has null.
     """
 
     containers: Mapping[str, RecordedResources] = {}
@@ -107,10 +107,10 @@ class RecordedPod(Record):
 
 
 class PodsStateFile(Record):
-    """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID.
+    """``allocated_pods_state`` or ``actuated_pods_state``: the resources promised or actuated, by pod UID.
 
-    ``pod_status_manager_state``, which came before them, is of the same kind; up to 1.31 it also has the
-    word on each pod's resize (``resizes``), and no limits.
+    ``pod_status_manager_state``, their predecessor, is of the same kind; up to 1.31 it also has the status of
+    each pod's resize (``resizes``), but no limits.
     """
 
     pods: Mapping[str, RecordedPod] = {}
@@ -118,7 +118,7 @@ class PodsStateFile(Record):
 
 
 class DeviceEntry(Record):
-    """The devices of one resource that a container holds: their names by NUMA node, -1 for none."""
+    """The devices of one resource that a container holds: their names by NUMA node, -1 if they have none."""
 
     pod_uid: str
     container: str
@@ -127,19 +127,19 @@ class DeviceEntry(Record):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in order."""
+        """The names of all devices, sorted."""
         return tuple(sorted(name for names in self.devices.values() for name in names))
 
 
 class DevicesStateFile(Record):
-    """``kubelet_internal_checkpoint``: who holds which devices, and those that were ``registered``."""
+    """``kubelet_internal_checkpoint``: the devices of each container, and those that were ``registered``."""
 
     entries: tuple[DeviceEntry, ...] = ()
     registered: Mapping[str, tuple[str, ...]] = {}
 
 
 class ClaimEntry(Record):
-    """A resource claim that is prepared, the pods that refer to it, and its devices by name."""
+    """A prepared resource claim, the pods that refer to it, and its devices by name."""
 
     uid: str
     name: str
@@ -161,7 +161,7 @@ class UnreadableState(Record):
 
 
 SavedCPUState = CPUStateFile | UnreadableState | None
-"""What a kubelet finds at start; None when there is no file."""
+"""The CPU Manager's file as a kubelet finds it at start; None if there is no file."""
 
 SavedMemoryState = MemoryStateFile | UnreadableState | None
-"""What a kubelet finds at start; None when there is no file."""
+"""The Memory Manager's file as a kubelet finds it at start; None if there is no file."""

@@ -1,10 +1,10 @@
-"""``allocated_pods_state`` and ``actuated_pods_state``: what a kubelet reads from them and writes to them.
+"""``allocated_pods_state`` and ``actuated_pods_state``, as a kubelet reads and writes them.
 
-Kubelets from 1.33 on keep them, for in-place resize (KEP-1287): what pods were promised, and what the
-runtime has accepted.
+Kubelets from 1.33 on keep them for in-place resize (KEP-1287): the resources promised to pods, and those that
+the runtime has accepted.
 
-The format (``pkg/kubelet/allocation/state``) is a string of JSON and its checksum. Which fields a pod has
-grows with the release; the kubelet writes all that it knows, null if there is nothing.
+The format (``pkg/kubelet/allocation/state``) is a string of JSON and its checksum. Later releases have more
+fields of a pod; the kubelet writes all that it knows, null for those without a value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _QuantityType(Record):
         return Quantity()
 
     def decode(self, found: Json, _old: Value, _path: Path, to: Decoding) -> Value:
-        """Read a string or a number; a complaint comes without the path."""
+        """Read a string or a number; complaints have no path."""
         if found is None:
             return Quantity()
         text = (
@@ -48,8 +48,8 @@ class _QuantityType(Record):
             return Quantity()
 
     def shown(self, value: Value) -> str:
-        """Show the fields: a 64-bit amount or a decimal, the text that was kept, the notation."""
-        # Of amounts that are written "0" the kubelet keeps the text, of other zeros it does not.
+        """Show the fields: a 64-bit amount or a decimal, the cached text, the notation."""
+        # The kubelet caches the text of amounts written as "0", but not of other zeros.
         kept = value.verbatim or ("0" if value.short and not (value.unscaled or value.exponent) else "")
         short = (value.unscaled, value.exponent) if value.short else (0, 0)
         decimal = "<nil>" if value.short else _decimal(value.unscaled, -value.exponent)
@@ -103,7 +103,7 @@ class _Pointer(Record):
         return None
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take what the struct takes; null makes it nil."""
+        """Decode as the struct does; null makes it nil."""
         return None if found is None else self.to.decode(found, old or self.to.zero(), path, to)
 
     def shown(self, value: Value) -> str:
@@ -125,20 +125,20 @@ _POD_FIELDS = (
 
 
 def data_struct(minor: int) -> Struct:
-    """Return what a kubelet 1.*minor* writes into ``data``; every field it does not know is missing."""
+    """Return the type of ``data`` in a kubelet 1.*minor*, without the fields that it does not know."""
     known = _POD_FIELDS[: 1 if minor < 35 else 2 if minor < 37 else None]
     entries = MapOf("state.PodResourceInfoMap", Struct("state.PodResourceInfo", known))
     return Struct("state.PodResourceCheckpointInfo", (Field("entries", "Entries", entries, omit_empty=True),))
 
 
 OUTER = Struct("state.Checkpoint", (Field("data", "Data", Text()), CHECKSUM))
-"""The file itself; the checksum is that of ``data`` as it stands."""
+"""The file itself; the checksum is that of ``data`` as it is."""
 
 
 def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStateFile | UnreadableState:
-    """Read a file as this kubelet does, or give the text of its error.
+    """Read a file as this kubelet does, or return the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         return _read(text, reader)
@@ -147,7 +147,7 @@ def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStat
 
 
 def write_pods_state(state: PodsStateFile, writer: StateReader = DEFAULT_READER) -> str:
-    """Write the file's text, byte for byte as this kubelet does; what it does not know is lost."""
+    """Return the file's text exactly as this kubelet writes it; fields that it does not know are lost."""
     document = {"entries": {uid: _pod_document(pod) for uid, pod in state.pods.items()}}
     data = data_struct(writer.minor).written(document)
     return OUTER.written({"data": data, "checksum": data_checksum(data)})

@@ -1,4 +1,4 @@
-"""Which kubelet reads or writes a state file: release and gates, and what it knows of running containers."""
+"""The kubelet that reads or writes a state file: release, gates, and the running containers it knows."""
 
 from collections.abc import Mapping
 from sys import maxsize
@@ -17,7 +17,7 @@ _OF_PODS = "pod resource information"
 
 
 def kubelet_refusal(file_name: str, error: str, directory: str = "/var/lib/kubelet") -> str:
-    """Put the reason why a state file cannot be loaded into the kubelet's own message.
+    """Write the kubelet's own message around the reason why a state file cannot be loaded.
 
     *directory* is the kubelet's root directory.
     """
@@ -29,7 +29,7 @@ def kubelet_refusal(file_name: str, error: str, directory: str = "/var/lib/kubel
 
 
 def other_policy(configured: str, found: str) -> str:
-    """Say that a state file was written under another policy than the one that is configured."""
+    """Report that a state file was written under a policy other than the configured one."""
     return f"configured policy {quoted(configured)} differs from state checkpoint policy {quoted(found)}"
 
 
@@ -45,8 +45,8 @@ class StateReader(Record):
 
     ``pod_level_managers`` is the gate PodLevelResourceManagers, ``exclusive_resize`` the gate
     InPlacePodVerticalScalingExclusiveCPUs. ``initial_containers`` are those that run when the kubelet starts,
-    by container id: the oldest format names containers by it. ``policy`` is the configured policy, which a
-    file must agree with; if it is None, that is left to the caller.
+    by container id: the oldest format identifies containers by it. ``policy`` is the configured policy, which
+    a file must match; if None, the caller checks that.
     """
 
     minor: int = 36
@@ -57,12 +57,12 @@ class StateReader(Record):
 
     @property
     def keeps_pods(self) -> bool:
-        """Return whether what pods hold as a whole is read and written (KEP-5526)."""
+        """Return whether CPUs and memory of pods as a whole are read and written (KEP-5526)."""
         return self.minor >= 36 and self.pod_level_managers
 
     @property
     def names_keys(self) -> bool:
-        """Return whether Go's complaints about JSON name map keys: those of Go 1.27, which builds 1.37."""
+        """Return whether Go's complaints about JSON name map keys, as since Go 1.27, which builds 1.37."""
         return self.minor >= 37
 
     @property
@@ -71,12 +71,12 @@ class StateReader(Record):
         return self.minor >= 37 and self.exclusive_resize
 
     def objection(self, policy: str) -> str:
-        """Return the kubelet's error if a file of that policy does not fit, else nothing."""
+        """Return the kubelet's error if a file of that policy does not match, else an empty text."""
         return "" if self.policy in (None, policy) else other_policy(self.policy, policy)
 
 
 DEFAULT_READER = StateReader()
-"""Kubelet 1.36 as it comes."""
+"""Kubelet 1.36 with its defaults."""
 
 KNOWS_ALL = StateReader(minor=maxsize, pod_level_managers=True, exclusive_resize=True)
-"""One that reads everything which any release writes."""
+"""A reader of everything that any release writes."""

@@ -1,6 +1,6 @@
-"""``pod_status_manager_state``: what kubelets 1.27 to 1.32 keep of resizes in place, with the gate on.
+"""``pod_status_manager_state``: the record of in-place resizes in kubelets 1.27 to 1.32 with the gate on.
 
-Up to 1.31 it has the requests of containers and the word on each pod's resize, with a checksum over the
+Up to 1.31 it has the requests of containers and the status of each pod's resize, with a checksum over the
 values as Go holds them; 1.32 writes the requests and limits as a string of JSON with its checksum, and reads
 nothing else. Rule: kubernetes ``pkg/kubelet/status/state``.
 """
@@ -38,7 +38,7 @@ FLAT = Format(
     ),
     hashed_as=("PodResourceAllocationCheckpoint",),
 )
-"""What kubelets up to 1.31 read and write."""
+"""The form of kubelets up to 1.31."""
 _BY_CONTAINER = MapOf("map[string]v1.ResourceRequirements", RESOURCES)
 DATA = Struct(
     "state.PodResourceAllocationInfo",
@@ -51,13 +51,13 @@ DATA = Struct(
         ),
     ),
 )
-"""What 1.32 has in the string."""
+"""The content of the string in 1.32."""
 
 
 def read_status_state(text: str, reader: StateReader) -> PodsStateFile | UnreadableState:
-    """Read a file as this kubelet does, or give the text of its error.
+    """Read a file as this kubelet does, or return the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for a file so large that it can only be meant to exhaust memory.
     """
     try:
         return _read_flat(text, reader) if reader.minor < LAST_MINOR else _read_data(text, reader)
@@ -66,7 +66,7 @@ def read_status_state(text: str, reader: StateReader) -> PodsStateFile | Unreada
 
 
 def flat_state(document: Value) -> PodsStateFile:
-    """Turn a decoded file of kubelets up to 1.31 into a state: it has requests only."""
+    """Turn a decoded file of kubelets up to 1.31 into a state: it has only requests."""
     return PodsStateFile(
         pods={
             uid: RecordedPod(

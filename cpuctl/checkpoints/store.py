@@ -1,8 +1,8 @@
-"""Replacing a state file in place: under a lock, only as it was read, with a backup, whole or not at all.
+"""Atomic replacement of a state file: under a lock, only if unchanged since it was read, with a backup.
 
-The lock keeps other cpuctl away, not the kubelet: it must not run, as it would write its own state over this.
-A run that changes several files holds their directories from the first read to the last check, and reaches
-the files by the directories' descriptors, even if a name leads elsewhere by then.
+The lock excludes other cpuctl runs, not the kubelet: it must not run, as it would overwrite the file with its
+own state. A run that changes several files locks their directories from the first read to the last check,
+and accesses the files through the directories' descriptors, even if a path leads elsewhere by then.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from cpuctl.root_directory import Root
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 _held: dict[Path, int] = {}
-"""The directories that this run has locked, by the path that people see: the descriptors."""
+"""The descriptors of the directories that this run has locked, by the displayed path."""
 
 
 class RunLock:
-    """Keeps other cpuctl out of directories from the first read to the last check of a run."""
+    """Locks directories against other cpuctl runs from the first read to the last check."""
 
     def __init__(self) -> None:
         self._own: dict[Path, int] = {}
 
     def __enter__(self) -> Self:
-        """Begin without any."""
+        """Begin without any locks."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of all."""
+        """Release all locks."""
         for shown in self._own:
             del _held[shown]
         for handle in set(self._own.values()):
@@ -46,10 +46,10 @@ class RunLock:
         self._own.clear()
 
     def hold(self, shown: Path, root: Root, path: str) -> int:
-        """Lock the directory *path* below *root* and return its descriptor; *shown* names it from then on.
+        """Lock the directory *path* below *root*, return its descriptor; *shown* identifies it from then on.
 
-        Raise NodeAccessError if another cpuctl has it, or the system refuses, InputError if it cannot
-        be used otherwise.
+        Raise NodeAccessError if another cpuctl holds the lock or the system refuses it, InputError if the
+        directory is unusable for another reason.
         """
         if shown in _held:
             return _held[shown]
@@ -69,7 +69,7 @@ class RunLock:
 
 
 class NotSyncedError(NodeAccessError):
-    """The new file is there, the old one is *backup*, but it is unknown whether they are on the disk."""
+    """The new file is in place, the old one is *backup*, but it is unknown whether they are on disk."""
 
     exit_code = NotRestoredError.exit_code
     backup: Path | None = None
@@ -78,8 +78,8 @@ class NotSyncedError(NodeAccessError):
 def read_state_file(path: Path) -> bytes:
     """Read a state file.
 
-    Raise InputError for a link, for what is no file, and for one beyond reason, NodeAccessError if the
-    system does not allow it.
+    Raise InputError for a link, for anything but a regular file, and for one of unreasonable size,
+    NodeAccessError if the system denies access.
     """
     directory = _held.get(path.parent)
     try:
@@ -106,13 +106,12 @@ def _read(name: str, directory: int | None, where: str) -> bytes:
 
 
 def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | None = None) -> Path:
-    """Replace *old* with *new* and keep *old* as a backup next to it; return the backup's path.
+    """Replace *old* with *new*, keep *old* as a backup next to it, and return the backup's path.
 
-    Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, with
-    the backup in place before the new one is. Raise NodeAccessError if the file is not *old* any more,
-    if another cpuctl is writing, or if a system call fails; nothing is changed then. Raise
-    NotSyncedError if the new file is in place and may not be on the disk. *now* is the time in the
-    backup's name, in UTC.
+    Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, the
+    latter always with the backup. Raise NodeAccessError, and change nothing, if the file is no longer *old*,
+    if another cpuctl is writing, or if a system call fails. Raise NotSyncedError if the new file is in place
+    but might not be on disk. *now* is the time in the backup's name, in UTC.
     """
     with _locked(path) as directory:
         backup = _back_up(path, old, now or datetime.now(UTC), directory)
@@ -134,10 +133,10 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
 
 
 def take_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
-    """Move a backup to where it came from, which needs no space on a full disk.
+    """Move a backup back to its original place, which works even on a full disk.
 
-    Raise NodeAccessError if *path* is not *new*, or *backup* not *old*, or if a system call fails,
-    InputError if one of them is no file any more.
+    Raise NodeAccessError if *path* is not *new*, or *backup* not *old*, or if a system call fails, InputError
+    if one of them is no longer a regular file.
     """
     with _locked(path) as directory:
         if _read(path.name, directory, str(path)) != new or _read(backup.name, directory, str(backup)) != old:
@@ -148,7 +147,7 @@ def take_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Lock the file's directory against other cpuctl; turn what the system refuses into our error."""
+    """Lock the file's directory against other cpuctl runs; turn system errors into ours."""
     try:
         if path.parent in _held:
             yield _held[path.parent]
@@ -175,7 +174,7 @@ def _lock(handle: int, directory: Path) -> None:
 
 
 def _back_up(path: Path, old: bytes, now: datetime, directory: int) -> Path:
-    """Give the file a second name, and make sure that what has it now is what was read."""
+    """Give the file a second name, and verify that the file with this name is the one that was read."""
     backup = back_up(path, now, directory)
     if backup is None:
         raise NodeAccessError("too many backups: 1000 within the same second", where=str(path))
@@ -185,7 +184,7 @@ def _back_up(path: Path, old: bytes, now: datetime, directory: int) -> Path:
 
 
 def _kept(backup: Path, content: bytes, directory: int) -> bool:
-    """Keep a backup that holds *content*, remove any other; tell which."""
+    """Keep a backup that holds *content*, remove any other; return whether it was kept."""
     holds = False
     try:
         with suppress(InputError):

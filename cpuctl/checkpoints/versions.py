@@ -1,6 +1,6 @@
-"""Which kubelet writes which format of a state file, and what every other one makes of it.
+"""The kubelets that write each format of a state file, and how all others read it.
 
-Nothing here is written down twice: a sample is written in every format and read by every reader.
+No fact is stated twice: a sample is written in every format and read by every reader.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ from cpuctl.state_names import (
 
 
 class StateFormat(Record):
-    """A format of a state file: who writes it, and a sample with all that it can hold."""
+    """A format of a state file: its writers, and a sample with everything that it can hold."""
 
     file_name: str
     name: str
@@ -41,7 +41,7 @@ class StateFormat(Record):
 
 
 class Compatibility(Record):
-    """What one kind of kubelet makes of one format: its error, or the members that it reads without."""
+    """How one kind of kubelet reads one format: its error, or the members that it ignores."""
 
     format: StateFormat
     reader: StateReader
@@ -57,7 +57,7 @@ READERS = (
     StateReader(minor=37),
     StateReader(minor=37, pod_level_managers=True, exclusive_resize=True),
 )
-"""One of every kind; the first stands for all up to 1.35, the last two for 1.37 and later."""
+"""One of every kind; the first represents all up to 1.35, the last two 1.37 and later."""
 
 _READER_NAMES = (
     "up to 1.35",
@@ -96,7 +96,7 @@ OTHER_READERS = {
     STATUS_FILE: (("1.27 to 1.31", 31), ("1.32", 32)),
     CLAIMS_FILE: (("1.27", 27), ("1.28 and 1.29", 29), ("1.30", 30), ("1.31 and later", 36)),
 }
-"""Of files that no kubelet converts: the releases that read them in another way, and one of each."""
+"""For files that no kubelet converts: the releases that read them differently, and one of each."""
 
 _DEVICES_FREE = "the kubelet starts, and treats every device as free"
 _PANICS, _ENDS = "the kubelet panics", "the kubelet does not start"
@@ -112,13 +112,13 @@ OTHER_FORMATS = (
     (CLAIMS_FILE, "V3", "1.30", "1.30", _ENDS),
     (CLAIMS_FILE, "V4", "1.31 and later", "1.31 and later", _ENDS),
 )
-"""The formats that no kubelet converts: file, cpuctl's name of the format, who writes and who reads it (all
-but devices with their gates only), and what becomes of a kubelet that cannot load it.
+"""The formats that no kubelet converts: file, cpuctl's name of the format, its writers and readers (only
+with their gates, except for devices), and what happens to a kubelet that cannot load it.
 """
 
 
 def reader_name(reader: StateReader) -> str:
-    """Name a kind of kubelet out of ``READERS``."""
+    """Return the name of a kind of kubelet in ``READERS``."""
     return _READER_NAMES[READERS.index(reader)]
 
 
@@ -159,7 +159,7 @@ def state_formats() -> Iterator[StateFormat]:
 
 
 def _lost(sample: str, state: CPUStateFile | MemoryStateFile) -> Iterator[str]:
-    """Yield the members that are in the sample and not in what was read from it."""
+    """Yield the members that are in the sample but not in the result of reading it."""
     whole = _CPU_STATE if isinstance(state, CPUStateFile) else _MEMORY_STATE
     for member, part in _PARTS:
         if member in sample and getattr(state, part) != getattr(whole, part):

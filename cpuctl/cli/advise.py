@@ -1,4 +1,4 @@
-"""``cpuctl advise``: which settings of the kubelet serve pods best, or which pods to move on a node."""
+"""``cpuctl advise``: the kubelet settings that serve pods best, or the pods to move on a node."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
@@ -219,7 +219,7 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
         emit(document, style)
         return
     if "proposals" not in document and style.for_people:
-        # Nothing goes to stdout: sentences are not a configuration.
+        # Nothing is written to stdout: sentences are not a configuration.
         complain(f"error: {failure_text(document['start'])}")
         return
     proposals = document.get("proposals", [])

@@ -85,7 +85,7 @@ class LazyGroup(VerbGroup):
 
 @cache
 def _built(module: str) -> Any:  # noqa: ANN401  # typer's types are private
-    """Make typer's command from a module, once: it keeps no state from the command lines that it has run."""
+    """Make typer's command from a module, once: it keeps no state between command lines."""
     return typer.main.get_command(import_module(f"cpuctl.cli.{module}").app)
 
 
@@ -173,7 +173,7 @@ def run(arguments: Sequence[str]) -> int:
         return _report_usage(error, command, arguments)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except SystemExit as error:  # click and rich exit on their own when a reader has gone
+    except SystemExit as error:  # click and rich exit on their own when a reader has closed the pipe
         return _report(unanswered(error))
     except OSError as error:
         return _report_refusal(error)
@@ -218,7 +218,7 @@ def _report(error: CpuctlError, meant: str = "") -> int:
 
 
 def _report_usage(error: Any, command: Any, arguments: Sequence[str]) -> int:  # noqa: ANN401  # private types
-    """Report what the parser finds wrong in the same form as every other error."""
+    """Report the parser's errors in the same form as all others."""
     from cpuctl.cli.usage import explained
 
     return _report(explained(error, command, arguments))
@@ -249,7 +249,7 @@ _WORK = {
 
 
 def _report_shortage(error: MemoryError) -> int:
-    """Report what ran out of memory (RLIMIT_AS, a control group's limit): this is not a bug in cpuctl."""
+    """Report a lack of memory (RLIMIT_AS, a control group's limit), which is not a bug in cpuctl."""
     work, trace = "", error.__traceback__
     while trace is not None and not work:
         name = str(trace.tb_frame.f_globals.get("__name__", ""))

@@ -1,4 +1,4 @@
-"""``cpuctl audit``: whether the node is in the state that its kubelet thinks it is in."""
+"""``cpuctl audit``: whether the node is in the state that its kubelet assumes."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""``cpuctl capture``: a node as one file, for looking at it elsewhere and later."""
+"""``cpuctl capture``: a node as one file, to be examined elsewhere and later."""
 
 import os
 import sys

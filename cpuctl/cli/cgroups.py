@@ -214,7 +214,7 @@ def apply(
         document, code = run.answer(sources, until_answered)
         if document["outcome"] not in _CHANGED:
             until_answered.close()
-        with suppress(OSError):  # stderr is closed: no reason to hold the answer back
+        with suppress(OSError):  # stderr is closed: no reason to withhold the answer
             print_sources(sources, style)
         _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":
@@ -224,7 +224,7 @@ def apply(
 
 
 class _Run(NamedTuple):
-    """How a node is changed: whether it is watched afterwards, and where every step is recorded."""
+    """The settings of a change: whether the node is watched afterwards, and where every step is recorded."""
 
     inputs: "ApplyInputs"
     style: Style
@@ -234,7 +234,7 @@ class _Run(NamedTuple):
     def answer(self, sources: Sources, until_answered: ExitStack) -> "tuple[CgroupsApply, int]":
         """Read, prepare and write; return the answer and the exit code of what was done.
 
-        From the first write on a signal is held back *until_answered*: what it says has to be heard.
+        From the first write on, signals are held back *until_answered*, so that the answer is printed.
         """
         from cpuctl.answering.cgroups_answer import apply_document
         from cpuctl.operations.cgroups.preparation import read_and_prepare

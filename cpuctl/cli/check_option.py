@@ -19,7 +19,7 @@ CheckOption = Annotated[
 
 
 def chosen_checks(text: str) -> Sequence[str]:
-    """Return the checks that the user names, or all; raise UsageError for an unknown name."""
+    """Return the checks that the user has named, or all; raise UsageError for an unknown name."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in CHECK_NAMES]
     if unknown:

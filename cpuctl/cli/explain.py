@@ -106,7 +106,7 @@ def explain(
 
 
 def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
-    """Say that the pod's manifest is missing, and how to get it; a sentence in its place is a message."""
+    """Report that the pod's manifest is missing, and how to get it; a sentence in its place is a message."""
     from cpuctl.operations.command_lines import planning_command
 
     if any(map(str.isspace, pod)):

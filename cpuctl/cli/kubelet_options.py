@@ -44,7 +44,7 @@ class KubeletCommand(PanelledCommand):
 
 
 def kubelet_inputs(context: typer.Context) -> KubeletInputs:
-    """Return what the command line of a ``KubeletCommand`` says about the kubelet."""
+    """Return the kubelet's settings from the command line of a ``KubeletCommand``."""
     inputs: KubeletInputs = context.obj
     return inputs
 

@@ -40,7 +40,7 @@ def print_sources(sources: Sources, style: Style) -> None:
 
 
 def report_failed_start(start: Start, hint: str = "") -> None:
-    """Report on stderr why a kubelet does not start if the answer cannot; *hint* is what to type next."""
+    """Report on stderr why a kubelet does not start if the answer cannot; *hint* is the next command."""
     from cpuctl.cli.output import complain
     from cpuctl.exports.outcomes import start_sentence
 
@@ -61,7 +61,7 @@ def _spaced(name: str) -> str:
 
 
 def observe(node: LiveNode, style: Style) -> ObservedNode:
-    """Observe a node with a progress bar, and report if it never came to rest."""
+    """Observe a node with a progress bar, and report if it never settled."""
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.inputs.live_node import observe_settled
 

@@ -42,7 +42,7 @@ _STATE_FILE = "--state-file"
 
 
 class EventOutput(StrEnum):
-    """What is written while the plugin runs: a log for people, optionally every answer as a line of JSON."""
+    """The output while the plugin runs: a log for people, optionally every answer as a line of JSON."""
 
     LOG = "log"
     JSONL = "jsonl"
@@ -262,7 +262,7 @@ class _Journal:
                 while line:
                     line = line[os.write(stream.fileno(), line) :]
             except OSError as error:
-                # A reader that has gone must not end the plugin.
+                # A reader that has closed the pipe must not end the plugin.
                 if stream is sys.stdout and self._writes_events:
                     self._writes_events = False
                     self.say(Level.WARNING, f"answers can no longer be written: {os_reason(error)}")

@@ -93,8 +93,8 @@ def forget_written() -> None:
 def unanswered(error: OSError | SystemExit) -> CpuctlError:
     """Make the error for an answer that cannot be written; it names the files that were written before."""
     with suppress(OSError):
-        sys.stdout.close()  # whatever is left in the buffer would fail again when the process ends
-    # rich ends the process itself if a reader has gone and SIGPIPE is ignored.
+        sys.stdout.close()  # data left in the buffer would fail again when the process ends
+    # rich ends the process itself if a reader has closed the pipe and SIGPIPE is ignored.
     reason = os_reason(error) if isinstance(error, OSError) else "the reader closed it"
     if not _written:
         return NodeAccessError(f"the answer cannot be written: {reason}", where="stdout")

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 class PlanOutput(StrEnum):
-    """The forms of a plan: those of an answer with metrics, and what others would make of it.
+    """The forms of a plan: those of an answer with metrics, and forms for other programs.
 
-    These are the resulting NodeResourceTopology, answers to a container runtime (NRI), and what other
-    programs need to carry the plan out.
+    The latter are the resulting NodeResourceTopology, answers to a container runtime (NRI), and what programs
+    need to carry out the plan.
     """
 
     TABLE = "table"
@@ -71,7 +71,7 @@ FOR_RUNTIMES = frozenset(
         PlanOutput.SYSTEMD,
     }
 )
-"""The forms with which other programs carry a plan out."""
+"""The forms with which other programs carry out a plan."""
 _WRITERS: Mapping[str, str] = {
     PlanOutput.NRI: "the plugin",
     PlanOutput.MEMORY_QOS: "the plugin",
@@ -140,8 +140,8 @@ def _refuse_clash(
 ) -> None:
     """Raise UsageError for options that a comparison of two nodes does not support.
 
-    Also if a *policy* decides and the form would be mistaken for a kubelet's answer. *files* are what
-    is to be written, by option.
+    Also if a *policy* decides and the form would be mistaken for a kubelet's answer. *files* are the files to
+    be written, by option.
     """
     kubelets_own = output in (PlanOutput.PROM, PlanOutput.NRT)
     if policy and (kubelets_own or files["--write-state"]):
@@ -274,7 +274,7 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
 def _emit_for_runtime(
     plan: "StartedPlan | NotStartedPlan | PlanComparison", node: "StartResult | None", style: Style
 ) -> None:
-    """Write the form that carries a plan out; report what else writes CPU sets, or why there is no plan."""
+    """Write the form that carries out a plan; report other writers of CPU sets, or why there is no plan."""
     from cpuctl.answering.plan.nri_answer import nri_document, written_by_kubelet
     from cpuctl.engine.node import Node
 

@@ -1,4 +1,4 @@
-"""The options that say what is planned and on which node, for all commands that plan pods."""
+"""The options for the pods to plan and their node, for all commands that plan pods."""
 
 from typing import Any, ClassVar
 
@@ -50,7 +50,7 @@ class PlanningCommand(KubeletCommand):
 
 
 class ExplainingCommand(PlanningCommand):
-    """A command that also takes what happened in the past."""
+    """A command that also takes past events."""
 
     missing = frozenset()
 
@@ -81,7 +81,7 @@ class EmptyNodeCommand(PlanningCommand):
 
 
 def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:
-    """Return what the command line of a ``PlanningCommand`` says; *policy* replaces the kubelet's."""
+    """Return the inputs on the command line of a ``PlanningCommand``; *policy* replaces the kubelet's."""
     inputs: PlanningInputs = context.obj
     return replace(inputs, node=replace(inputs.node, policy=policy))
 

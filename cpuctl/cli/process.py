@@ -14,7 +14,7 @@ _SHELL_OFFSET = 128
 
 
 class StopSignal:
-    """The signal that has arrived, 0 if none has."""
+    """The signal that has arrived, or 0."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -61,7 +61,7 @@ def held_back(
             signal.signal(signal.SIGPIPE, before)
 
 
-# What a service manager needs from its programs: log levels in its journal, and keep-alive messages.
+# What service managers expect of programs: log levels in their journal, and keep-alive messages.
 
 
 def read_by_journal(descriptor: int) -> bool:

@@ -1,4 +1,4 @@
-"""A bar for people who wait."""
+"""A progress bar on stderr."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PATIENCE = 1.0
 class ProgressBar:
     """Shows the progress of long work on stderr if that is a terminal; it disappears at the end.
 
-    Call it often, with the current step, and how much of how much is done (0 of 0: not known). It shows how
-    many per second that is, and the remaining time at this rate; if not *counted*, only the percentage.
+    Call it often, with the current step, the completed amount and the total (both 0: unknown). It shows the
+    rate per second and the remaining time at this rate; if not *counted*, only the percentage.
     """
 
     def __init__(self, style: Style, *, patience: float = PATIENCE, counted: bool = True) -> None:
@@ -84,7 +84,7 @@ def share_text(done: int, total: int) -> str:
 
 
 def counts_text(done: int, total: int, rate: float) -> str:
-    """Write how many of how many are done, how many per second, and the remaining time."""
+    """Write the completed and total counts, the rate per second, and the remaining time."""
     if not total:
         return f"{done:,}" if done else ""
     text = f"{done:,} of {total:,}"

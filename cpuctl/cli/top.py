@@ -264,9 +264,9 @@ def _replay(name: str, style: Style, interval: float, samples: int, *, once: boo
 
 
 def _has_screen() -> bool:
-    """Return whether there is a terminal to draw on; if it can only print, moments are tables.
+    """Return whether there is a terminal to draw on; on one that can only print, moments are tables.
 
-    Raise UsageError if there is none, or Textual is not installed.
+    Raise UsageError without a terminal, and if Textual is not installed.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "use --once for one sample, or -o jsonl for all"
@@ -282,7 +282,7 @@ def _has_screen() -> bool:
 
 
 class _LiveFeed:
-    """The moments of a running node, each recorded as it comes."""
+    """The moments of a running node, each recorded as it occurs."""
 
     def __init__(self, node: "RunningNode", sources: Sources, recorder: "Recorder | None") -> None:
         from cpuctl.answering.top_answer import current

@@ -36,7 +36,7 @@ class Feed(Protocol):
     """A source of moments."""
 
     def ahead(self) -> Top | None:
-        """Return the next moment; None if there is none yet, or no more."""
+        """Return the next moment; None if it is not available yet, or after the last one."""
 
 
 class Playback:
@@ -83,7 +83,7 @@ class Board(Widget):
             self.refresh(*(Region(0, at, self.size.width, 1) for at in changed))
 
     def on_resize(self) -> None:
-        """Request lines for another width, and more or fewer of them."""
+        """Request lines for the new width and height."""
         self._lines = []
         if isinstance(self.app, TopScreen):
             self.app.draw()

@@ -1,4 +1,4 @@
-"""``cpuctl topology``: a machine as its kernel tells it, and as a kubelet counts it."""
+"""``cpuctl topology``: a machine as its kernel reports it, and as a kubelet counts it."""
 
 import os
 import sys

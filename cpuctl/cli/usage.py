@@ -1,4 +1,4 @@
-"""Errors in a command line, in the form of every other error: one line, and what to type instead.
+"""Errors in a command line, in the form of every other error: one line, and the correct input.
 
 The parser has its own messages, over several lines and without a next step; they are parsed here.
 """
@@ -23,13 +23,13 @@ _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
-"""Options that other commands have, and what does the same if a command has that instead."""
+"""Options of other commands, and the options that do the same in commands without them."""
 _LIKE = 0.8
 """How similar an option has to be for a guess: the parser's own guesses often differ."""
 
 
 def explained(error: Any, command: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401  # private types
-    """Return the parser's error, and what to type instead.
+    """Return the parser's error, with the correct input as a hint.
 
     *command* is the root: if the parser does not say which command it was reading, the arguments do.
     """
@@ -133,7 +133,7 @@ def _value_of_flag(command: Any, path: str, arguments: Sequence[str]) -> UsageEr
 
 
 def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401
-    """Return the hint at the same command line with a kubelet configuration as value of its own option.
+    """Return a hint: the same command line with the kubelet configuration as the value of its own option.
 
     Empty if the command has no such option, if it is already given, or if the file was not named
     on the command line.

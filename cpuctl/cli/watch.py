@@ -193,7 +193,7 @@ def _follow(inputs: "WatchInputs", teller: "_Teller", end: float, waker: int) ->
 
 
 def _pipe() -> int | None:
-    """Return the descriptor of stdout if it is a pipe: its reader may go long before the next change."""
+    """Return the descriptor of stdout if it is a pipe: its reader may exit long before the next change."""
     try:
         handle = sys.stdout.fileno()
         return handle if stat.S_ISFIFO(os.fstat(handle).st_mode) else None
@@ -260,7 +260,7 @@ class _Teller:
         notify_manager("READY=1")
 
     def tell(self, observation: "Observation") -> None:
-        """Write what is new, and the metrics if the node was read."""
+        """Write new events, and the metrics if the node was read."""
         from cpuctl.answering.watch_events import watch_events
 
         notify_manager("WATCHDOG=1")

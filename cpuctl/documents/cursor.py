@@ -64,30 +64,30 @@ class Cursor(NamedTuple):
     # Members of a mapping
 
     def get(self, key: str) -> Cursor | None:
-        """Step to a member; None if it is absent or null, which Kubernetes does not tell apart."""
+        """Step to a member; None if it is absent or null, which Kubernetes does not distinguish."""
         value = self._mapping().get(key)
         return None if value is None else self._below(key, value)
 
     def required(self, key: str) -> Cursor:
-        """Step to a member that must be there."""
+        """Step to a required member."""
         below = self.get(key)
         if below is None:
             raise self.error(f"{key} is missing", hint=self.misspelling_of(key))
         return below
 
     def misspelt(self, key: str) -> str:
-        """Return the member whose name is a misspelling of an absent *key*; empty if there is none."""
+        """Return the member whose name is a misspelling of an absent *key*; empty if no name is."""
         members = self._mapping()
         if key in members:
             return ""
         from cpuctl.spelling import MOST_LISTED, nearest
 
-        # Names whose lengths differ more are other names: initContainers is not a misspelling of containers.
+        # Names whose lengths differ more are distinct: initContainers is not a misspelling of containers.
         equivalent = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
         return nearest(key, equivalent[:MOST_LISTED], _LIKE_A_NAME)
 
     def misspelling_of(self, key: str) -> str:
-        """Return a hint at the misspelling of an absent *key*; empty if there is none."""
+        """Return a hint at the misspelling of an absent *key*; empty if it is not misspelt."""
         found = self.misspelt(key)
         return f"found {found}: did you mean {key}?" if found else ""
 

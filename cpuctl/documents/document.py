@@ -56,8 +56,8 @@ class Document(Record):
 
     ``line`` is where the document begins.
 
-    ``value`` holds nothing but dict, list, str, int, float, bool and None. Places are found by reading
-    the text again, which only errors and origins need.
+    ``value`` contains only dict, list, str, int, float, bool and None. Places are found by reading the text
+    again, which only errors and origins need.
     """
 
     source: str
@@ -82,7 +82,7 @@ class Document(Record):
         return self.placed.root(self.number)
 
     def line_of(self, path: Path) -> int | None:
-        """Return the line (from 1) of the key or item at *path*; None if the text holds no such path."""
+        """Return the line (from 1) of the key or item at *path*; None if the text has no such path."""
         if not path:
             return self.line
         node = self._root

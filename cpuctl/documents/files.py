@@ -29,7 +29,7 @@ _TERMINALS = frozenset({4, 5, *range(136, 144), 188, 204, 229})
 def read_input(name: str) -> bytes:
     """Return the whole content of a file, or of standard input for ``-``.
 
-    A pipe that is named is waited for; a device that never ends is not read. Raise NodeAccessError if
+    A named pipe is waited for; an endless device is not read. Raise NodeAccessError if
     permission is missing, InputError if it cannot be read otherwise or is too large.
     """
     try:

@@ -31,7 +31,7 @@ _PREFIX = "couldn't get version/kind; json parse error: "
 
 
 class ObjectText(Record):
-    """The object, null if the text holds none, and the line where a document begins that is not read."""
+    """The object, null if the text has none, and the line where an unread document begins."""
 
     document: Document
     next_line: int | None = None

@@ -42,7 +42,7 @@ class Positioned(Record):
     value: object
 
     def child(self, step: str | int) -> "Positioned | None":
-        """Return the member or item one step down, None if there is none."""
+        """Return the member or item one step down, None if there is no such part."""
         inside = self.value
         if isinstance(inside, dict) and isinstance(step, str):
             found = inside.get(step)

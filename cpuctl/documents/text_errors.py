@@ -18,7 +18,7 @@ MAX_DOCUMENTS = 100_000
 class BrokenTextError(InputError):
     """A text that is not YAML or JSON, or contains what JSON cannot represent.
 
-    ``go`` is what Go's reader says of it (``yaml: line 2: ...``), empty if that is not known.
+    ``go`` is the error of Go's reader (``yaml: line 2: ...``), empty if unknown.
     """
 
     def __init__(self, message: str, *, where: str = "", hint: str = "", go: str = "") -> None:

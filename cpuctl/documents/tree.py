@@ -17,7 +17,7 @@ _MOST_REPEATS = 1000
 Container: TypeAlias = dict[object, object] | list[object]
 
 MERGE = object()
-"""What the key ``<<`` reads as: the members of its value join the mapping around it."""
+"""The representation of the key ``<<``: the members of its value are merged into the mapping around it."""
 
 
 class SizedValue(NamedTuple):

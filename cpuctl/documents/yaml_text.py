@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _UNPRINTABLE_ASCII = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""Not compiled yet: that takes as long as reading a thousand lines, and few texts need it."""
+"""Compiled only when needed: that takes as long as reading a thousand lines, and few texts need it."""
 _HALF_CHARACTER = "[\ud800-\udfff]"
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
@@ -185,7 +185,7 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
 
 
 def _go_error_text(error: yaml.MarkedYAMLError) -> str:
-    """Say what Go's reader says, which is libyaml translated; nothing if that is not known.
+    """Return the error of Go's reader, which is libyaml translated; empty if unknown.
 
     It counts lines from 0, except in errors of the scanner, and omits line 0.
     """

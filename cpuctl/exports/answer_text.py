@@ -40,7 +40,7 @@ def pod_name(owner: Owner) -> str:
 
 
 def pod_of_cpus(holder: CPUHolder) -> str:
-    """Write the pod's name or, for a container that is known by its ID only, that ID."""
+    """Write the pod's name or, for a container known only by its ID, that ID."""
     container_id = holder.get("containerID")
     unknown = holder["pod"] is None and not holder["podUID"]
     return f"container {container_id[:12]}" if container_id and unknown else pod_name(holder)
@@ -68,7 +68,7 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
 
 
 def shared_sentence(shared: str, reserved: str) -> str:
-    """Say where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
+    """Write where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
     if not shared:
         return "Burstable and BestEffort containers have no CPUs to run on"
     who = f"Burstable and BestEffort containers run on {named(CPUSet.parse(shared))}"

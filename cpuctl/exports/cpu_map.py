@@ -98,8 +98,8 @@ def _colors(theme: Theme) -> str:
 def cpu_map(facts: MachineFacts, name: str = "map") -> Markup:
     """Write the map of a machine, with an id on its page; the same facts give the same text.
 
-    Every CPU has its number in ``data-cpu``, the marks of its owners in ``data-o``, and all there is to say
-    of it as its title.
+    Every CPU has its number in ``data-cpu``, the marks of its owners in ``data-o``, and its full
+    description as its title.
     """
     drawer = _Drawer(
         {cpu.number: cpu for cpu in facts.cpus},
@@ -165,7 +165,7 @@ class _Drawer(NamedTuple):
 
 
 def owner_classes(place: int) -> list[str]:
-    """Name the classes of the owner with this place."""
+    """Return the classes of the owner at this position."""
     hatch = owner_hatch(place)
     return [owner_class(place), *([_hatch_class(hatch)] if hatch else [])]
 

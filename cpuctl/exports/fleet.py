@@ -34,7 +34,7 @@ _NAMED, _SMALL = _Size(104.0, 10.0, 15.0), _Size(18.0, 10.0, 0.0)
 
 
 class _Look(NamedTuple):
-    """How nodes in one state are drawn, and what that means."""
+    """The appearance of nodes in one state, and its meaning."""
 
     classes: str
     hatch: str
@@ -122,7 +122,7 @@ def _group_text(group: FleetGroup) -> str:
 
 
 def _oddity(group: FleetGroup) -> tuple[str, bool]:
-    """Say how a group differs, and whether the given pods are placed differently there."""
+    """Describe how a group differs, and whether the given pods are placed differently there."""
     if group["comparedWith"] is None:
         return "", False
     line = f"differs from {group['comparedWith']} in {few([each['fact'] for each in group['differences']])}"

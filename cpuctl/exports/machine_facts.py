@@ -1,4 +1,4 @@
-"""What a picture of a machine shows, from answers: every CPU, its location and its owner."""
+"""The content of a machine's picture, from answers: every CPU, its location and its owner."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COUNTED: Final[Sequence[tuple[Literal["sockets", "numaNodes", "l3Caches", "core
 )
 _REFUSALS_SHOWN = 4
 _LONGEST_NAME = 400
-"""Characters; a broken file may have any number, and the name stands in every CPU of its owner."""
+"""The maximum length of a name: a broken file may have any, and it is repeated in every CPU of its owner."""
 
 
 class CPUUse(StrEnum):
@@ -50,7 +50,7 @@ class CPUUse(StrEnum):
 
 
 class CPU(NamedTuple):
-    """A CPU: its row of the answer, what it is for, and the marks of its owners, the first one's above all.
+    """A CPU: its row of the answer, its use, and the marks of its owners, the main one first.
 
     ``disputed``: it has several owners, or an owner and the shared pool.
     """
@@ -91,7 +91,7 @@ class MachineFacts:
     notes: tuple[str, ...] = ()
 
     def having(self, use: CPUUse) -> CPUSet:
-        """Return the CPUs that are for this."""
+        """Return the CPUs with this use."""
         return CPUSet.of(cpu.number for cpu in self.cpus if cpu.use is use)
 
     def flagged(self, flag: str) -> CPUSet:
@@ -100,13 +100,13 @@ class MachineFacts:
 
 
 def flags_of(row: Row) -> tuple[str, ...]:
-    """Return what is special about a CPU according to the answer."""
+    """Return a CPU's special properties according to the answer."""
     isolated = ("isolated",) if row.get("isolated") else ()
     return (*isolated, "efficiency") if row.get("type") == "efficiency" else isolated
 
 
 def topology_facts(topology: Topology) -> MachineFacts:
-    """Take a machine as ``cpuctl topology`` answers it."""
+    """Return the facts of a machine in the answer of ``cpuctl topology``."""
     summary, rows = topology["summary"], topology["cpus"]
     drawn = CPUSet.of(row["cpu"] for row in rows)
     size = ", ".join(counted(n, noun) for key, noun in _COUNTED if (n := summary[key]) is not None)
@@ -134,7 +134,7 @@ def bare_nodes(topology: Topology) -> Iterator[str]:
 
 
 def dump_facts(dump: CheckpointDump, reserved: str = "") -> MachineFacts:
-    """Take owners of CPUs as ``cpuctl checkpoint dump --map`` answers them, and CPUs that are reserved."""
+    """Return the owners of CPUs in the answer of ``cpuctl checkpoint dump --map``, and the reserved CPUs."""
     picture, cpus = dump["map"], dump["cpus"]
     found = _cpus(picture["cpus"], CPUSet.parse(reserved))
     return MachineFacts(
@@ -161,7 +161,7 @@ def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
 
 
 def plan_facts(plan: StartedPlan | NotStartedPlan, picture: PlanPicture) -> MachineFacts:
-    """Take the node after a plan: *picture* has its CPUs and holders as a dump would have them."""
+    """Return the facts of the node after a plan: *picture* has its CPUs and holders in the form of a dump."""
     started = "node" in plan
     reserved = CPUSet.parse(plan["node"].get("reservedCPUs", "")) if "node" in plan else CPUSet()
     found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
@@ -211,7 +211,7 @@ def _owners(holders: Iterable[CPUHolder]) -> tuple[CPUOwner, ...]:
 
 
 def _sharers(holder: CPUHolder, holders: Sequence[CPUHolder]) -> str:
-    """Name the containers in the pool of a pod that holds CPUs as a whole (KEP-5526): those with the same."""
+    """Name the containers in the pool of a pod that holds CPUs as a whole (KEP-5526): all with the same."""
     if holder["holding"] != "pod":
         return ""
     mine = [
@@ -225,7 +225,7 @@ def _sharers(holder: CPUHolder, holders: Sequence[CPUHolder]) -> str:
 
 
 def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:
-    """Count what is free on each NUMA node."""
+    """Count the free CPUs on each NUMA node."""
     all_of: dict[int, int] = {}
     left: dict[int, int] = {}
     for cpu in cpus:

@@ -1,6 +1,6 @@
 """A machine as a picture: nested boxes down to its CPUs, each with its owner's colour and letters.
 
-Lengths are in the picture's unit, a pixel at its own size.
+Lengths are in the picture's unit, a pixel at its original size.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _grouped(
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0
-"""What a CPU's number leaves free on both sides, for its flags."""
+"""The space for flags, on both sides of a CPU's number."""
 _CPUS_PER_ROW = 4
 _CORE_PADDING, _CORE_GAP = 3.0, 6.0
 _PADDING, _GAP, _HEADING = 10.0, 12.0, 24.0
@@ -100,11 +100,11 @@ class _Frame(NamedTuple):
 
 
 _Content = _Frame | Core | CPU | None
-"""What an area shows; None: nothing but what is inside."""
+"""The content of an area; None: only the areas inside it."""
 
 
 class _Cells(NamedTuple):
-    """How CPUs are drawn: the size of each, and the place of each mark's owner."""
+    """The drawing of CPUs: the size of each, and the position of each mark's owner."""
 
     width: float
     height: float
@@ -161,7 +161,7 @@ class _Cells(NamedTuple):
 
 
 def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
-    """Say which owner and use a CPU has, and where it is; *names* are those of owners by their marks."""
+    """Describe a CPU's owner, use and place; *names* are those of owners by their marks."""
     row = cpu.row
     known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
     owner = [f"{mark} {names[mark]}" if names.get(mark) else mark for mark in cpu.marks]
@@ -229,7 +229,7 @@ class _Drawer:
         return Drawing(joined(parts, "\n"), drawn.width, drawn.height)
 
     def _choose_columns(self, content: Sequence[Nested]) -> None:
-        """Choose from the inside out: equal places shall look equal, a core less or not."""
+        """Choose from the inside out: equal places must look the same, even if one lacks a core."""
         groups = list(_groups(content, ""))
         cores = max((_cores(inside) for _, inside in groups), key=len)
         self.columns["core"] = in_rows(
@@ -242,7 +242,7 @@ class _Drawer:
                 self.columns[level] = in_rows(largest, _GAP, _ASPECTS[level]).columns
 
     def _areas(self, content: Sequence[Nested]) -> list[SizedArea[_Content]]:
-        """Lay out places; cores without one stand together."""
+        """Lay out places; group cores without a place."""
         loose = in_columns([self._core(core) for core in _cores(content)], self.columns["core"], _CORE_GAP)
         areas = [_bare(loose)] if loose.placed else []
         return areas + [self._place(member) for member in content if isinstance(member, TopologyDomain)]
@@ -286,7 +286,7 @@ def _cores(content: Sequence[Nested]) -> list[Core]:
 
 
 def _groups(content: Sequence[Nested], level: str) -> Iterator[tuple[str, Sequence[Nested]]]:
-    """Yield what stands together at every level; the machine's own has no name."""
+    """Yield the groups of every level; the machine's own group has no name."""
     yield level, content
     for member in content:
         if isinstance(member, TopologyDomain):
@@ -309,8 +309,7 @@ def _padded(content: _Content, inside: Rows[_Content], padding: float, top: floa
 
 
 MOST_OWNERS = 60
-"""The maximum number of owners in the legend: the table of the answer has all, and each CPU shows its
-owner.
+"""The maximum number of owners in the legend: the answer's table has all, and each CPU shows its owner.
 """
 
 STATES = {
@@ -412,14 +411,14 @@ class Rows(Generic[T]):
 
 
 def in_rows(areas: Sequence[SizedArea[T]], gap: float, aspect: float) -> Rows[T]:
-    """Put areas into even rows, so that all of them together are *aspect* times as wide as high."""
+    """Arrange areas in even rows, so that the total is *aspect* times as wide as high."""
     if not areas:
         return Rows((), 0, 0, 1)
     return min((_grid(areas, columns, gap) for columns in _columns(len(areas))), key=_Cost(areas, aspect))
 
 
 def in_columns(areas: Sequence[SizedArea[T]], columns: int, gap: float) -> Rows[T]:
-    """Put areas into rows of so many columns."""
+    """Arrange areas in rows of this many columns."""
     return _grid(areas, max(columns, 1), gap) if areas else Rows((), 0, 0, 1)
 
 

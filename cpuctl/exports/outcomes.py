@@ -57,20 +57,20 @@ def is_served(pod: Pod) -> bool:
 
 
 def what_if_sentence(policy: PolicyInPlace) -> str:
-    """Say that a policy decides that no kubelet has."""
+    """Write that the deciding policy is one that no kubelet has."""
     options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
     what = f"What if: policy {policy['name']}{options} chooses CPUs instead of the kubelet"
     return f"{what}; no kubelet does this"
 
 
 def start_word(start: Start, who: str) -> StyledWord:
-    """Say whether *who* starts, in the colour of the answer."""
+    """Write whether *who* starts, in the colour of the answer."""
     style = {"Started": "green", "Undetermined": "yellow"}.get(start["outcome"], "red")
     return StyledWord(start_sentence(start, who), style)
 
 
 def start_sentence(start: Start, who: str) -> str:
-    """Say whether *who* starts and, if not, at which stage it fails and with which error."""
+    """Write whether *who* starts and, if not, at which stage it fails and with which error."""
     match start["outcome"]:
         case "Started":
             return f"{who} would start."
@@ -99,7 +99,7 @@ def failure_text(start: Start) -> str:
 
 
 def rejection_text(pod: Verdict | Refusal) -> str:
-    """Say why a pod is not admitted, in the kubelet's words, if any."""
+    """Write why a pod is not admitted, in the kubelet's words, if any."""
     match pod["outcome"]:
         case "Rejected":
             return f"{pod['reason']}: {pod['message']}"
@@ -120,7 +120,7 @@ def brief_rejection(pod: Verdict | Refusal) -> str:
 
 
 def pod_counts_text(summary: Summary) -> str:
-    """Write how many pods there are, and their outcomes: ``3 pods: 2 admitted, 1 rejected``."""
+    """Write the number of pods and their outcomes: ``3 pods: 2 admitted, 1 rejected``."""
     counts = {
         "Admitted": summary["admitted"],
         "Rejected": summary["rejected"],

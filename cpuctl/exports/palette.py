@@ -19,7 +19,7 @@ OWNERS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0
 _WHITE_ON = frozenset({"#0072b2"})
 """The colours on which white is easier to read than black."""
 HATCHES = ("", "rising", "falling", "dots", "lines", "bars")
-"""What is drawn over an owner's colour; each comes with every colour before the next does."""
+"""The hatchings over an owner's colour; each is used with every colour before the next one."""
 
 
 class Theme(NamedTuple):
@@ -80,12 +80,12 @@ _SHAPES: Rules = MappingProxyType(
 
 
 def owner_class(place: int) -> str:
-    """Name the colour of the owner with this place."""
+    """Return the colour class of the owner at this position."""
     return f"o{place % len(OWNERS)}"
 
 
 def owner_hatch(place: int) -> str:
-    """Name the hatching of the owner with this place; empty for none."""
+    """Return the hatching of the owner at this position; empty for none."""
     return HATCHES[place // len(OWNERS) % len(HATCHES)]
 
 
@@ -95,12 +95,12 @@ def text_on(color: str) -> str:
 
 
 def style_sheet(scope: str) -> Markup:
-    """Write the rules, for elements inside of *scope*: of a page, the picture is a part only."""
+    """Write the rules for elements inside *scope*: on a page, the picture is only a part."""
     owners = {f".o{place}": {"fill": color} for place, color in enumerate(OWNERS)}
     on_owners = {f".x{place}": {"fill": text_on(color)} for place, color in enumerate(OWNERS)}
     parts = [
         *(line for rules in (_SHAPES, _colors(LIGHT), owners, on_owners) for line in _rules(scope, rules)),
-        # Screen only: paper is white whatever the screen is.
+        # Screen only: paper is always white.
         f"@media screen {{ {scope} {{ color-scheme: light dark; }} }}",
         "@media screen and (prefers-color-scheme: dark) {",
         *_rules(scope, _colors(DARK)),

@@ -1,4 +1,4 @@
-"""The page of a report: cards on top, parts that can be folded, a map of CPUs, findings, and a script.
+"""The page of a report: cards on top, collapsible parts, a map of CPUs, findings, and a script.
 
 One file that needs no network. Without the script, everything is visible, but nothing is highlighted or
 filtered.
@@ -51,7 +51,7 @@ class Card(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A finding: its head (severity, name, subject), what is wrong, and what to do."""
+    """A finding: its head (severity, name, subject), the problem, and what to do."""
 
     severity: str
     code: str
@@ -69,7 +69,7 @@ class Facts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A part that can be opened separately inside another one; ``pod`` is the pod that it is about."""
+    """A collapsible part inside another one; ``pod`` is the pod that it is about."""
 
     title: StyledText
     parts: tuple[Item, ...]
@@ -95,7 +95,7 @@ _HINT = "Hover over a CPU or use the arrow keys; press Enter to show only its po
 
 
 class Chapter(NamedTuple):
-    """A part of the report under its heading; what is ``folded`` is closed until the reader opens it."""
+    """A part of the report under its heading; a ``folded`` one is closed until the reader opens it."""
 
     link: str
     title: str
@@ -174,7 +174,7 @@ code { font: .92em/1.45 'Liberation Mono', 'DejaVu Sans Mono', Menlo, Consolas, 
 
 
 def report_page(head: Head, cards: Sequence[Card], chapters: Sequence[Chapter], alone: str = "pod") -> Markup:
-    """Write the page; the same content gives the same text. *alone* is what can be shown separately."""
+    """Write the page; the same content gives the same text. *alone* lists what can be shown separately."""
     back = element("p", {"class": "up"}, element("a", {"href": head.above}, text("All nodes")))
     top = element(
         "header",
@@ -200,7 +200,7 @@ def report_page(head: Head, cards: Sequence[Card], chapters: Sequence[Chapter], 
 
 
 def _bar(alone: str) -> Markup:
-    """Write the tools, which are shown by the script that serves them."""
+    """Write the tools, which are shown by the script that implements them."""
     pod = joined(
         [
             element("label", {"for": "pod"}, text(f"Filter by {alone}")),

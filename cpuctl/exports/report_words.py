@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.values import FindingCounts, Found, Graded
 
     class Finding(Graded, Found):
-        """What every finding has."""
+        """The common members of findings."""
 
 
 PARTS: Final[Mapping[ReportPart, str]] = {
@@ -46,7 +46,7 @@ _WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
 
 
 class PlacedFinding(NamedTuple):
-    """A finding of any part, what it is about, and the pod that it is about, if any."""
+    """A finding of any part, its subject, and the pod that it is about, if any."""
 
     part: ReportPart | Literal["machine"]
     about: str
@@ -63,7 +63,7 @@ class Standing(NamedTuple):
 
 
 def verdict(report: Report) -> StyledText:
-    """Describe the node's state in one sentence: what is wrong first, and never more than is known."""
+    """Describe the node's state in one sentence: problems first, and never more than is known."""
     found, unknown = list(_wrong(report)), report["summary"]["unknown"]
     if found:
         tone = _worst(tone for _, tone in found)
@@ -78,7 +78,7 @@ def _worst(tones: Iterable[Tone]) -> Tone:
 
 
 def is_clean(summary: ReportSummary) -> bool:
-    """Return whether nothing is wrong with a node, and nothing unknown."""
+    """Return whether a node has no problems, and nothing about it is unknown."""
     wrong = summary["error"] or summary["warning"] or summary["notAdmitted"] or summary["unmet"]
     return summary["start"] == "Started" and not wrong and not summary["unknown"]
 
@@ -139,7 +139,7 @@ def _standing(report: Report, part: ReportPart, status: StyledText | None) -> St
 
 
 def machine_text(topology: Topology) -> str:
-    """Say what a machine consists of, if recorded."""
+    """Describe the parts of a machine, if recorded."""
     summary = topology["summary"]
     sizes = {
         "socket": summary["sockets"],
@@ -168,7 +168,7 @@ def _configuration(report: Report) -> StyledText:
 
 
 def _started(start: Start, counts: FindingCounts, *, started: str = "") -> StyledText:
-    """Say whether the kubelet starts, in other words if only a part of what it needs was checked."""
+    """Write whether the kubelet starts, worded differently if only a part of its inputs was checked."""
     found = counts_text(counts)
     more = f": {found}" if found else ""
     match start["outcome"]:

@@ -1,7 +1,6 @@
-"""Findings that two checks of one node have about the same cause.
+"""Findings of two checks of one node that have the same cause.
 
-An audit looks at the state files as well, but says less of them than their own check, which proposes how to
-repair them.
+An audit also examines the state files, but reports less than their own check, which proposes repairs.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _IN_STATE_FILES = {
     "cpus-unknown": {"unaccounted-cpus"},
     "stale-entry": {"owner-gone", "container-gone"},
 }
-"""Codes of an audit, and what the check of the state files calls the same."""
+"""Codes of an audit, and the corresponding codes of the check of the state files."""
 _OF_ONE_FILE = {"state-unusable", "state-policy"}
 
 
 def findings_of_audit(audit: Audit, state: CheckpointVerify | None) -> list[Finding]:
-    """Return the findings of an audit without those that the check of the state files has, too."""
+    """Return the findings of an audit without those that the check of the state files also has."""
     if state is None:
         return audit["findings"]
     found = {

@@ -1,4 +1,4 @@
-"""The sheet that pictures are drawn on: a title, the drawing, its legend, and all of it in words."""
+"""The sheet that pictures are drawn on: a title, the drawing, its legend, and a description in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
 
 MARGIN = 20.0
-"""The margin around everything; all lengths are in the picture's unit, a pixel at its own size."""
+"""The margin around everything; all lengths are in the picture's unit, a pixel at its original size."""
 _NARROWEST = 680.0
 _TITLE, _LINE = 20.0, 12.0
 SMALL = 11.0
@@ -21,12 +21,12 @@ _ITEM_LEAST, _ITEM_MOST, _ITEM_HEIGHT = 180.0, 440.0, 24.0
 _SWATCH_WIDTH, _SWATCH_HEIGHT, _SWATCH_GAP, _ITEM_GAP = 30.0, 18.0, 8.0, 14.0
 _LONGEST_TIP = 1000
 _FREE = 4.0
-"""What a hatching leaves free around letters."""
+"""The free space around letters in a hatching."""
 _MOST_LINES, _LONGEST_DESCRIPTION = 20, 4000
 
 
 class LegendItem(NamedTuple):
-    """An entry of a legend: classes and hatching of its swatch, the letters in it, and what it means."""
+    """An entry of a legend: classes and hatching of its swatch, the letters in it, and its meaning."""
 
     classes: str
     hatch: str
@@ -62,7 +62,7 @@ def text_at(content: str, x: float, y: float, classes: str = "", *, full: str = 
 
 
 def box(x: float, y: float, width: float, height: float, **others: str | float) -> Markup:
-    """Draw a rectangle; ``class_`` stands for ``class``."""
+    """Draw a rectangle; ``class_`` means ``class``."""
     named = {name.rstrip("_"): value for name, value in others.items()}
     return leaf("rect", {"x": x, "y": y, "width": width, "height": height, **named})
 
@@ -78,7 +78,7 @@ def hatched(area: Rectangle, hatch: str, letters: str = "") -> Markup:
 
 
 class Sheet(NamedTuple):
-    """What surrounds a drawing; ``notes`` follow the legend, ``description`` is for screen readers."""
+    """The surroundings of a drawing; ``notes`` follow the legend, ``description`` is for screen readers."""
 
     title: str
     lines: Sequence[str]
@@ -87,7 +87,7 @@ class Sheet(NamedTuple):
     description: str
 
     def around(self, drawing: Drawing, footer: Drawing | None = None) -> Markup:
-        """Put everything together: one SVG that needs nothing else."""
+        """Combine everything into one self-contained SVG."""
         inside = max(drawing.width, _NARROWEST, footer.width if footer else 0)
         header, y = self._header(inside)
         parts = [*header, _moved(drawing, MARGIN, y)]

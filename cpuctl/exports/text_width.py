@@ -18,11 +18,11 @@ _WIDTHS = {
 }
 _USUAL, _CAPITAL, _OTHER_SCRIPT, _FULL = 0.66, 0.79, 0.9, 1.25
 _LATIN_END = "\u0530"
-"""Latin, Greek and Cyrillic stand before it."""
+"""Latin, Greek and Cyrillic precede it."""
 _LONGEST = 1000
 """The maximum number of characters of a text in a picture."""
 BOLD = 1.14
-"""How much wider bold text is."""
+"""The relative width of bold text."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
@@ -59,7 +59,7 @@ def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> Iter
 
 
 def bounded(text: str, most: int) -> str:
-    """Return a text of so many characters at most, shortened in the same way."""
+    """Return a text of at most this many characters, shortened in the same way."""
     return text if len(text) <= most else _cut(text, most - 1)
 
 

@@ -65,14 +65,14 @@ def short(name: str) -> str:
 
 
 def owner_names(rows: Iterable[ChartRow]) -> list[str]:
-    """Name the containers of a chart, in the order in which they come up in it."""
+    """Name the containers of a chart in order of appearance."""
     return list(
         dict.fromkeys(span["container"] for row in rows for span in row["spans"] if span["container"])
     )
 
 
 class Event(NamedTuple):
-    """Something that happens, at a time in nanoseconds, which ``at`` is in words."""
+    """An event at a time in nanoseconds; ``at`` is the time in words."""
 
     time: int
     at: str
@@ -84,7 +84,7 @@ class Event(NamedTuple):
 class TimelineFacts(NamedTuple):
     """A picture's content; ``marks`` are the letters of each container.
 
-    ``end`` is where the drawing ends, in nanoseconds from the start.
+    ``end`` is the end of the drawing, in nanoseconds from the start.
     """
 
     title: str
@@ -97,7 +97,7 @@ class TimelineFacts(NamedTuple):
 
 
 def replay_facts(replay: Replay) -> TimelineFacts:
-    """Take a replay as ``cpuctl replay`` answers it."""
+    """Return the facts of a replay in the answer of ``cpuctl replay``."""
     first, *rest = (replay["description"] or "Replay").splitlines()
     names = owner_names(replay["chart"])
     return TimelineFacts(
@@ -174,7 +174,7 @@ class _Plot(NamedTuple):
         return cls(facts, min(max(widest, _LABEL_LEAST), _LABEL_MOST), found, places)
 
     def drawing(self) -> Drawing:
-        """Draw marks for what happens, the axis, and the rows below it."""
+        """Draw marks for events, the axis, and the rows below it."""
         top = _AXIS + 2 * RADIUS + 6
         height = top + len(self.facts.rows) * (_ROW + _ROW_GAP)
         parts = [
@@ -239,7 +239,7 @@ class _Plot(NamedTuple):
 
 
 def _look(use: str, place: int, mark: str, meaning: str = "") -> LegendItem:
-    """Return how a use of CPUs by the owner with this place looks."""
+    """Return the appearance of a use of CPUs by the owner at this position."""
     color, hatch = owner_class(place), owner_hatch(place)
     letters = f"x{color[1:]}"
     match use:
@@ -289,7 +289,7 @@ def _description(facts: TimelineFacts) -> str:
 
 
 RADIUS = 9.0
-"""That of the circle around a number, in the picture's unit."""
+"""The radius of the circle around a number, in the picture's unit."""
 _APART = 2 * RADIUS + 3
 _LINE, _BADGE, _SIZE = 17.0, 26.0, 12.0
 _TIME_MOST, _WHO_MOST = 90.0, 200.0
@@ -297,7 +297,7 @@ _MOST_AT_ONCE, _MOST_FAILURES = 12, 20
 
 
 class Cluster(NamedTuple):
-    """What happens so close together that one number stands for it; ``x`` is where, from the plot's edge."""
+    """Events so close together that they share one number; ``x`` is its distance from the plot's edge."""
 
     number: int
     x: float
@@ -329,9 +329,9 @@ def _badge(cluster: Cluster, x: float, y: float) -> Iterator[Markup]:
 
 
 def clusters(events: Sequence[Event], end: int, width: float) -> list[Cluster]:
-    """Put events together whose numbers would cover each other; those behind the *end* stand at it.
+    """Group events whose numbers would overlap; those after the *end* are placed at it.
 
-    *end* is in nanoseconds, *width* how much of the picture that is.
+    *end* is in nanoseconds, *width* the corresponding width in the picture.
     """
     groups: list[tuple[float, list[Event]]] = []
     for event in events:
@@ -344,7 +344,7 @@ def clusters(events: Sequence[Event], end: int, width: float) -> list[Cluster]:
 
 
 def event_list(facts: TimelineFacts, found: Sequence[Cluster], width: float) -> Drawing:
-    """Write what happens, one line a thing, behind its number; then what was not as expected."""
+    """Write one line per event, after its number; then the unexpected results."""
     time = min(max((text_width(event.at, _SIZE) for event in facts.events), default=0), _TIME_MOST)
     who = min(max((text_width(event.who, _SIZE) for event in facts.events), default=0), _WHO_MOST)
     parts: list[Markup] = []
@@ -367,7 +367,7 @@ def event_list(facts: TimelineFacts, found: Sequence[Cluster], width: float) -> 
 
 
 def _line(event: Event, widths: tuple[float, float, float], y: float) -> Iterator[list[Markup]]:
-    """Write a thing in as many lines as it takes: when and who stand in the first."""
+    """Write an event in as many lines as it takes: the first has the time and the subject."""
     time, who, width = widths
     what = f"! {event.text}" if event.bad else event.text
     start = _BADGE + time + 10 + who + (12 if who else 0)

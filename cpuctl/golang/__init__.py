@@ -1,1 +1,1 @@
-"""Go's ways with text, numbers, durations and JSON, as far as a kubelet's answers show them."""
+"""Go's handling of text, numbers, durations and JSON, as far as a kubelet's answers depend on it."""

@@ -1,4 +1,4 @@
-"""How Go reads and writes a few kinds of text that show up in the kubelet's messages."""
+"""Go's reading and writing of the kinds of text that appear in the kubelet's messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parse_bool(text: str) -> bool:
 
 
 def reads_true(text: str) -> bool:
-    """Return whether ``strconv.ParseBool`` reads true; what it cannot read is not."""
+    """Return whether ``strconv.ParseBool`` reads true; False for text that it rejects."""
     return text in _TRUE
 
 
@@ -48,7 +48,7 @@ def parse_int(text: str, *, bits: int = 64) -> int:
 
 
 def _first_wrong(text: str, bits: int, base: int = 0) -> str:
-    """Say what Go meets first in a text that is no integer: a digit too many, or what is no digit."""
+    """Return what Go finds first in a text that is not an integer: a digit too many, or a non-digit."""
     digits = text[text[:1] in ("-", "+") :]
     if not base:
         prefix = digits[:2].lower() if len(digits) > 2 else ""
@@ -114,7 +114,7 @@ def json_number(number: float) -> str:
 
 
 def aggregated(errors: Iterable[str]) -> str:
-    """Write several errors as ``errors.NewAggregate`` does: repeated ones once, more than one in brackets."""
+    """Write several errors as ``errors.NewAggregate`` does: duplicates once, more than one in brackets."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

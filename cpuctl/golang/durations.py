@@ -58,7 +58,7 @@ def _decimal(number: int, unit: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote as the package does, which spells out what is no ASCII byte by byte."""
+    """Quote as the package does, which escapes non-ASCII text byte by byte."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
@@ -69,7 +69,7 @@ def _escaped(char: str) -> str:
 
 
 def _part(text: str, rest: str, position: int) -> tuple[int, int]:
-    """Read one number with its unit; return nanoseconds, cut off below one, and where to go on."""
+    """Read one number with its unit; return whole nanoseconds, truncated, and the position after it."""
     found = re.compile(_PART, re.ASCII).match(rest, position)
     assert found is not None  # every piece of the expression may be empty
     whole, fraction, unit = found["whole"], found["fraction"] or "", found["unit"]

@@ -1,4 +1,4 @@
-"""Hashes of Go programs: FNV-1a of state files and derived UIDs, xxHash of what the scheduler reads."""
+"""Hashes of Go programs: FNV-1a for state files and derived UIDs, xxHash for the scheduler's input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def xxh64(data: bytes, seed: int = 0) -> int:
 
 
 def _striped(data: bytes, seed: int) -> int:
-    """Take in all whole stripes of 32 bytes, in four lanes."""
+    """Process all whole stripes of 32 bytes, in four lanes."""
     lanes = [each & _MASK for each in (seed + _P1 + _P2, seed + _P2, seed, seed - _P1)]
     for start in range(0, len(data) - len(data) % _STRIPE, _STRIPE):
         for lane in range(4):

@@ -1,4 +1,4 @@
-"""Integers of 64 bits as Go counts with them: they wrap, saturate or round where Python's would go on.
+"""Go's arithmetic with 64-bit integers: they wrap, saturate or round where Python's are unlimited.
 
 Rule: ``k8s.io/apimachinery/pkg/api/resource/math.go`` and ``amount.go``.
 """
@@ -9,7 +9,7 @@ INT64_MAX = (1 << 63) - 1
 
 
 def without_factors(number: int, factor: int) -> tuple[int, int]:
-    """Divide by *factor* while that is exact; return the rest and how often it was."""
+    """Divide by *factor* as long as that is exact; return the quotient and the number of divisions."""
     times = 0
     while not number % factor:
         number //= factor
@@ -41,7 +41,7 @@ def short_count(unscaled: int, places: int) -> int:
     count = shifted(unscaled, places)
     if fits_int64(count):
         return count
-    # The kubelet multiplies by these powers at once and lets them wrap; by others it steps, and gives up.
+    # The kubelet multiplies by these powers at once and lets them wrap; for others it steps, and gives up.
     return low64(count) if places in (1, 2, 3, 6, 9) else 0
 
 
@@ -53,7 +53,7 @@ def long_count(unscaled: int, places: int) -> int:
         return low64(unscaled * min(power, 1 << 63))
     if unscaled >= INT64_MAX or places <= -19:
         return low64(-(-unscaled // power))
-    # The range check forgets negative numbers: they wrap first, and an inexact one rounds up once too often.
+    # The range check ignores negative numbers: they wrap first, and inexact ones round up once too often.
     low = low64(unscaled)
     ceiling = -(-low // power)
     return ceiling + 1 if low < 0 and low % power else ceiling

@@ -1,7 +1,7 @@
-"""Why Go's JSON decoder refuses a value: the first mistake it reports, and where.
+"""Why Go's JSON decoder refuses a value: the first mistake it reports, and its path.
 
-Rule: ``sigs.k8s.io/json`` and ``encoding/json``. A value of a wrong type is noted, and decoding goes on; a
-text that a type's own reader refuses (a duration, a quantity) ends it at once and hides what was noted.
+Rule: ``sigs.k8s.io/json`` and ``encoding/json``. A value of a wrong type is noted, and decoding continues; a
+text that a type's own reader refuses (a duration, a quantity) ends it at once and hides the earlier mistakes.
 Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool``.
 """
 
@@ -45,7 +45,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 
 
 class Mistake(Record):
-    """A value that cannot be decoded: its path, the Go type it should have had, and Go's words."""
+    """A value that cannot be decoded: its path, the Go type it should have, and Go's words."""
 
     path: Path
     go_type: str
@@ -71,18 +71,18 @@ def first_mistake(value: Value, go_type: str, walk: JSONDecoder) -> Mistake | No
 
 
 def all_mistakes(value: Value, go_type: str, walk: JSONDecoder) -> tuple[Mistake, ...]:
-    """Find all that Go would stumble over: the mistake that it would report, then the others."""
+    """Find all mistakes: first the one that Go would report, then the others."""
     noted = list(walk.mistakes(value, go_type, _Place((), "")))
     final = next((mistake for mistake in noted if mistake.final), noted[0] if noted else None)
     return () if final is None else (final, *(mistake for mistake in noted if mistake is not final))
 
 
 class JSONDecoder(Record):
-    """How a decoder goes about its work.
+    """The settings of a decoder.
 
-    ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.
-    ``any_case``: names match fields without regard to case. ``written`` tells how a number is written in
-    JSON, where 110.0 is no integer; without it numbers were converted from YAML, and are written again.
+    ``ordered``: keys are read in the order of the text, not by name, as after a conversion from YAML.
+    ``any_case``: names match fields regardless of case. ``written`` returns the text of a number in JSON,
+    where 110.0 is not an integer; without it numbers were converted from YAML, and are written again.
     """
 
     structs: Structs
@@ -91,7 +91,7 @@ class JSONDecoder(Record):
     written: Callable[[Path], str] | None = None
 
     def mistakes(self, value: Value, go_type: str, place: _Place) -> Iterator[Mistake]:
-        """Yield what is wrong with a value of a type, in the order in which it is noticed."""
+        """Yield the mistakes in a value of a type, in the order in which Go finds them."""
         base = go_type.lstrip("*")
         if base == DURATION:
             # Only a pointer takes null: the reader of durations itself reads it as an empty text.
@@ -126,7 +126,7 @@ class JSONDecoder(Record):
             yield _mismatch(problem, base, place)
 
     def _scalar_problem(self, value: Value, base: str, path: Path) -> str:
-        """Name what the value is if it does not fit, nothing if it does."""
+        """Name the kind of a value that does not fit; return an empty text if it fits."""
         if base in _INTEGERS and isinstance(value, int | float) and not isinstance(value, bool):
             whole = isinstance(value, int) or (self.written is None and value.is_integer())
             low, high = _INTEGERS[base]
@@ -149,14 +149,14 @@ class JSONDecoder(Record):
 
 
 def match_field(name: str, fields: Collection[str], *, any_case: bool) -> str | None:
-    """Find the field that a name means: itself, or else the first that differs by case only."""
+    """Find the field for a name: an exact match, else the first that differs only in case."""
     if name in fields or not any_case:
         return name if name in fields else None
     return next((field for field in fields if field.casefold() == name.casefold()), None)
 
 
 def _expected_kind(base: str) -> str:
-    """Return what a scalar type takes; named types other than structs are strings in this API."""
+    """Return the kind of value of a scalar type; named types other than structs are strings in this API."""
     return {"bool": "bool", "float64": "number"}.get(
         base, "" if base in _INTEGERS or base[:1] in "[m" else "string"
     )
@@ -205,7 +205,7 @@ def _kind(value: Value) -> str:
 
 
 def _json_text(value: Value) -> str:
-    """Write a value that is no text so that a quantity's reader sees what Go's would."""
+    """Write a value other than text so that a quantity's reader sees what Go's would."""
     if isinstance(value, bool):
         return str(value).lower()
     return json_number(value) if isinstance(value, int | float) else _kind(value)

@@ -12,9 +12,9 @@ from cpuctl.golang.text import GoError, escaped
 from cpuctl.records import Record
 
 MAX_CHARACTERS = 16 << 20
-"""A hundred times the file of a node full of pods with exclusive CPUs."""
+"""A hundred times the size for a node full of pods with exclusive CPUs."""
 MAX_VALUES = 250_000
-"""Values in one text: a node full of pods has some thousands."""
+"""Values in one text: a node full of pods has a few thousand."""
 
 
 def within_bounds(content: bytes, where: str) -> bytes:
@@ -39,7 +39,7 @@ class GoJsonError(GoError):
 
 
 class Number(Record):
-    """A JSON number as it is written: how large it may be depends on who reads it."""
+    """A JSON number as it is written: its largest value depends on the reader."""
 
     text: str
 
@@ -75,7 +75,7 @@ def parsed_json(text: str) -> Json:
 
 
 def kind_of(value: Json) -> str:
-    """Name what a value is in Go's complaint about it."""
+    """Return a value's kind as Go's complaints name it."""
     match value:
         case bool():
             return "bool"
@@ -99,7 +99,7 @@ def _members(pairs: list[tuple[str, Json]]) -> Members:
 
 
 def _whole(value: Json) -> Json:
-    """Replace the half characters that escapes can spell (lone surrogates), as Go does."""
+    """Replace lone surrogates, which escapes can produce, as Go does."""
     if not isinstance(value, str) or value.isascii():
         return value
     return re.sub(_HALF_CHARACTER, "\ufffd", value)
@@ -109,9 +109,9 @@ def _no_json(_word: str) -> NoReturn:
     raise ValueError
 
 
-# What Go's ``encoding/json`` says of a text that is no JSON: its scanner's first complaint.
+# The error of Go's ``encoding/json`` for text that is not JSON: its scanner's first complaint.
 #
-# The usual reader is Python's own; this one only runs over a text that is broken, to find Go's words.
+# Texts are normally read by Python's own reader; this one only scans invalid text, to find Go's words.
 
 MAX_DEPTH = 10_000
 """Levels of nesting that Go accepts."""
@@ -130,7 +130,7 @@ class _BrokenError(Exception):
 
 
 def syntax_error_text(text: str) -> str:
-    """Return Go's complaint, nothing if the text is JSON."""
+    """Return Go's complaint; an empty text if the text is JSON."""
     try:
         _Scanner(text).run()
     except _BrokenError as broken:
@@ -139,7 +139,7 @@ def syntax_error_text(text: str) -> str:
 
 
 class _Scanner:
-    """A position in the text and the brackets that are open; nothing here recurses."""
+    """A position in the text and the open brackets; no method recurses."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -159,7 +159,7 @@ class _Scanner:
             raise self._invalid("after top-level value")
 
     def _value(self) -> bool:
-        """Read a scalar or what opens a container; tell whether a value is complete."""
+        """Read a scalar or the opening of a container; return whether a value is complete."""
         first = self._peek()
         if first in "{[":
             return self._opened(first)
@@ -188,7 +188,7 @@ class _Scanner:
         return False
 
     def _after_value(self) -> bool:
-        """Read what follows a value inside a container; tell whether that completes a value."""
+        """Read what follows a value inside a container; return whether that completes a value."""
         inside = self.open[-1]
         found = self._peek()
         if found == ",":
@@ -277,7 +277,7 @@ class _Scanner:
         return self.text[self.at]
 
     def _inside(self) -> str:
-        """Look at the next character of a token: Go takes a blank for the end of the text there."""
+        """Return the next character of a token: at the end of the text, Go reports a blank."""
         return self.text[self.at] if self.at < len(self.text) else " "
 
     def _invalid(self, where: str) -> _BrokenError:
@@ -285,6 +285,6 @@ class _Scanner:
 
 
 def _quoted(char: str) -> str:
-    """Write a character as Go does in such a complaint: of several bytes, it sees the first."""
+    """Write a character as Go does in such a complaint: it sees only the first of several bytes."""
     char = char.encode(errors="replace")[:1].decode("latin-1")
     return r"'\''" if char == "'" else "'\"'" if char == '"' else f"'{escaped(char)}'"

@@ -1,10 +1,10 @@
-"""The Go types that state files are made of: how a value is decoded, shown for the checksum, and written.
+"""The Go types of state files: how a value is decoded, shown for the checksum, and written.
 
-Scalars come first, then what holds others: maps, slices and structs.
+Scalars come first, then containers: maps, slices and structs.
 
-Decoding follows ``encoding/json``: names match without regard to case, unknown ones are ignored, a value of
-a wrong type is noted and decoding goes on, null leaves scalars as they are and empties maps and lists. A
-repeated member is decoded into what the earlier one left, so that maps grow together. Showing follows the
+Decoding follows ``encoding/json``: names match regardless of case, unknown ones are ignored, a value of a
+wrong type is noted and decoding continues, null leaves scalars as they are and empties maps and lists. A
+repeated member is decoded into the result of the earlier one, so that maps are merged. Showing follows the
 printer behind the kubelet's checksum (``k8s.io/utils/dump``). A decoded struct is a dict by JSON name, a map
 or list that is nil in Go is None.
 """
@@ -17,22 +17,22 @@ from cpuctl.golang.json_values import Json, Members, Number, go_string, kind_of
 from cpuctl.records import Record
 
 Path: TypeAlias = tuple[str, ...]
-"""The names in JSON that lead from the root to a value; items of a list go by their index."""
+"""The JSON names on the path from the root to a value; items of a list are named by their index."""
 Value: TypeAlias = Any
 """A decoded value: str, int, dict, list or None."""
 
 MAX_SHOWN_BITS = 1 << 21
-"""Of all sets that the checksum names every member of: those of 256 pods on 8192 CPUs."""
+"""The total of all sets whose members the checksum lists: those of 256 pods on 8192 CPUs."""
 
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class Decoding:
-    """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
+    """One run of the decoder into a struct: it keeps the first complaint, which is the one that Go returns.
 
-    ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read. Go 1.27 names a
-    place by the way that leads to it, map keys and indices included (``names_keys``); Go up to 1.26 by the
-    innermost struct and the fields on the way (``fields``: the struct and the JSON name of each).
+    ``root`` is Go's name of the struct, ``spent`` the number of bits of CPU sets read so far. Go 1.27
+    identifies a place by its path, including map keys and indices (``names_keys``); Go up to 1.26 by the
+    innermost struct and the fields on the path (``fields``: the struct and the JSON name of each).
     """
 
     def __init__(self, root: str, *, names_keys: bool) -> None:
@@ -60,9 +60,9 @@ class Decoding:
         return f"struct field {struct.rpartition('.')[2]}.{'.'.join(steps)}"
 
     def spend(self, bits: int) -> None:
-        """Count the bits of a set of CPUs that the checksum is taken over one by one.
+        """Count the bits of a CPU set whose members the checksum lists one by one.
 
-        Raise InputError once they are more than ``MAX_SHOWN_BITS``.
+        Raise InputError if the total exceeds ``MAX_SHOWN_BITS``.
         """
         self.spent += bits
         if self.spent > MAX_SHOWN_BITS:
@@ -77,7 +77,7 @@ class GoType(Protocol):
         """Go's name of the type."""
 
     def zero(self) -> Value:
-        """Return the value that nothing was decoded into yet."""
+        """Return the value before anything is decoded into it."""
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
         """Decode into *old* and return the result; complaints go *to* the decoding."""
@@ -99,7 +99,7 @@ class Text(Record):
         return ""
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take a string."""
+        """Accept a string."""
         if isinstance(found, str):
             return found
         if found is not None:
@@ -126,7 +126,7 @@ class Integer(Record):
         return 0
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take a number without fraction that fits."""
+        """Accept an integral number that fits."""
         if found is None:
             return old
         if isinstance(found, Number) and (number := self._fitting(found.text)) is not None:
@@ -158,7 +158,7 @@ _LONG_S = "\u017f"
 class MapOf(Record):
     """A map with text keys, or with numbers if ``numbered``; ``pointers``: its values are pointers.
 
-    ``key_type`` is what Go calls a key that is a number.
+    ``key_type`` is Go's name of a numeric key's type.
     """
 
     name: str
@@ -172,7 +172,7 @@ class MapOf(Record):
         return None
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take an object; its members join those that are there."""
+        """Accept an object; add its members to the existing ones."""
         if found is None:
             return None
         if not isinstance(found, Members):
@@ -228,7 +228,7 @@ class ListOf(Record):
         return None
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take an array."""
+        """Accept an array."""
         if found is None:
             return None
         if not isinstance(found, list):
@@ -268,7 +268,7 @@ class Struct(Record):
         return {each.json_name: each.type.zero() for each in self.fields}
 
     def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take an object, member by member."""
+        """Accept an object, member by member."""
         if not isinstance(found, Members):
             if found is not None:
                 to.refuse(kind_of(found), path, self.name)
@@ -306,8 +306,8 @@ class Struct(Record):
 
 
 def _folded(name: str) -> str:
-    """Fold a name as Go does: two characters beyond ASCII count as the letters that they look like.
+    """Fold a name as Go does: two non-ASCII characters count as the letters that they resemble.
 
-    The other one, the sign of degrees Kelvin, has a small k for Python, too.
+    One is the long s; the other, the Kelvin sign, has the lower case k in Python, too.
     """
     return name.replace(_LONG_S, "s").lower()

@@ -6,8 +6,7 @@ from __future__ import annotations
 class GoError(ValueError):
     """An error text that Kubernetes' own code prints.
 
-    Only such a text may become a part of what a kubelet is said to say: those of other exceptions are ours,
-    or Python's.
+    Only such a text may become a part of a kubelet's message: those of other exceptions are ours or Python's.
     """
 
 
@@ -22,7 +21,7 @@ def quoted(text: str) -> str:
 
 
 def escaped(char: str) -> str:
-    """Write one character so that it prints."""
+    """Write one character, escaped unless it is printable."""
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

@@ -1,4 +1,4 @@
-"""Which release is assumed for a kubelet of unknown version: one that has its flags and feature gates.
+"""The release assumed for a kubelet of unknown version: one that has its flags and feature gates.
 
 A running kubelet accepts all of them, and the newest release may have dropped some.
 """

@@ -125,9 +125,9 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
 
 
 class KubeletSetup(Record):
-    """Everything that was read: the main file's text and name (None if there is none), and the flags.
+    """Everything that was read: the main file's text and name (None without a file), and the flags.
 
-    ``base_directory`` is the directory on the node that relative paths in the main file start from,
+    ``base_directory`` is the directory on the node to which paths in the main file are relative,
     ``overrides`` what overrides everything, as flags would, ``places`` where the main file's fields are in
     another tool's. Without ``released`` the release is assumed.
     """
@@ -187,7 +187,7 @@ def flags_of(arguments: Arguments) -> KubeletFlags:
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
     """Read flags as some release reads them, for example to find files before the release is known.
 
-    What is wrong with them is reported when they are finally read.
+    Their errors are reported when they are finally read.
     """
     from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 
@@ -202,10 +202,10 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
 def configuration_text(
     name: str | None, recorded: RecordedKubelet, origin: str, sources: Sources, *, data: bytes | None = None
 ) -> tuple[tuple[bytes | str, str] | None, str]:
-    """Return the main file's text and name, and the directory that relative paths in it start from.
+    """Return the main file's text and name, and the directory to which its paths are relative.
 
-    *data* is what is in the file of that *name* if it was read already. Raise CpuctlError if the node
-    has one that cannot be read.
+    *data* is the content of the file *name* if it was already read. Raise CpuctlError if the node has one
+    that cannot be read.
     """
     from cpuctl.documents.files import STDIN, read_input, source_name
 
@@ -224,7 +224,7 @@ def configuration_text(
         return (text, str(path)), str(path.parent)
     if recorded.config_path and recorded.flags is not None and not recorded.flags_gap:
         raise _named_but_missing(f"{origin}: {recorded.config_path}")
-    # A kubelet without a configuration file is known to have none.
+    # A kubelet that runs without a configuration file is known to have none.
     known: Origin = "live" if live else "capture"
     stated: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
     sources.add("kubeletConfiguration", "the kubelet's defaults", stated)

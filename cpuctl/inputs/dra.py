@@ -62,7 +62,7 @@ class LoadedDriver(NamedTuple):
 
 
 def read_driver_arguments(text: str) -> DriverFlags:
-    """Read the driver's command line; raise UsageError for flags that have nothing to do with devices."""
+    """Read the driver's command line; raise UsageError for flags that do not affect devices."""
     try:
         arguments = shlex.split(text)
     except ValueError as error:
@@ -165,7 +165,7 @@ def driver_for_kubelet(
 
 
 def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
-    """Return how the driver is set up whose slices for the node are given; None if there are none."""
+    """Return the settings of the driver whose slices for the node are given; None without such slices."""
     from cpuctl.dra.driver import DRIVER
     from cpuctl.dra.published import published_settings
     from cpuctl.dra.reading import decode_slices
@@ -207,7 +207,7 @@ def _node_name(flags: DriverFlags, source: MachineSource, dra: Iterable[DRAObjec
 
 
 class _NodeKubelet(NamedTuple):
-    """The kubelet, and whether its settings are given: else its defaults are assumed."""
+    """The kubelet, and whether its settings are given, not assumed defaults."""
 
     kubelet: Kubelet
     is_known: bool

@@ -57,7 +57,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     config = inputs.config if inputs.config is not None else given.config or None
     origin = machine.origin if machine else ""
     recorded = RecordedKubelet() if inputs.version and config is not None else _recorded_kubelet(machine)
-    # With another file it is another kubelet: the settings of the recorded one do not apply to it.
+    # Another file means another kubelet, to which the recorded one's settings do not apply.
     own = recorded if config is None else RecordedKubelet()
     directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
     version = _version(inputs, recorded, origin, sources)
@@ -141,7 +141,7 @@ def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
 
 
 def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources: Sources) -> KubeletSetup:
-    """Remember where no configuration was found; a machine that is only described has no such place."""
+    """Record where no configuration was found; a machine that is only described has no such place."""
     from cpuctl.inputs.configuration import LIVE_CONFIG
     from cpuctl.machine.recording_layout import CONFIG
 

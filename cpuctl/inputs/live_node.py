@@ -40,7 +40,7 @@ _ATTEMPTS = 3
 
 
 class NodeInputs(Record):
-    """Which node is looked at, and its kubelet's settings; empty if something is left out.
+    """The node to inspect and its kubelet's settings; empty for those left out.
 
     ``listed`` are the node's pods in the API server, if they were already read; else ``pods`` may be a
     file with them. ``states`` are the files that ``state`` names, if they were already read.
@@ -200,7 +200,7 @@ def still_moving(age: float, period: float) -> str:
 
 
 def _files(source: MachineSource, tree: Tree) -> NodeFiles:
-    """Begin to read a node; what could not be read when it was recorded is not readable here, either."""
+    """Begin to read a node; files that were unreadable when it was recorded are unreadable here, too."""
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.capture.recorded_manifest import recorded_gaps
     from cpuctl.machine.tree import DirectoryTree
@@ -225,7 +225,7 @@ def _spec(inputs: NodeInputs) -> str:
 def _kubelet(
     inputs: KubeletInputs, source: MachineSource, sources: Sources, *, goes_without: bool
 ) -> tuple[Kubelet, str]:
-    """Read the kubelet's settings, or why they are not known.
+    """Read the kubelet's settings, or return why they are unknown.
 
     Unreadable files do not prevent an observation, nor, if the caller *goes_without*, does a
     configuration that a kubelet cannot load.
@@ -248,7 +248,7 @@ def _kubelet(
 def _pods(
     name: str, kubelet: Kubelet, sources: Sources, listed: tuple[Pod, ...] | None
 ) -> dict[str, StoredPod] | None:
-    """Read the pods that the API server knows, those that have ended too; None if they are not given."""
+    """Read the pods that the API server knows, including ended ones; None if not given."""
     if listed is None and not name:
         return None
 
@@ -410,7 +410,7 @@ def _listed(text: str) -> CPUSet:
 
 
 def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
-    """Return whether a container keeps CPUs for a while before they are taken; an invalid delay is none."""
+    """Return whether a container keeps CPUs for a while before they are taken; an invalid delay is 0."""
     from cpuctl.kubelet.config import SettingError
     from cpuctl.kubelet.policy_options import SCALE_DELAY, parse_scale_delay
 

@@ -1,4 +1,4 @@
-"""Machine, devices and runtime as specified, with what a recording does not contain: memory, storage."""
+"""Machine, devices and runtime as specified, with the facts missing from recordings: memory, storage."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
 
 
 def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None) -> DeviceInventory | None:
-    """Read what device plugins have on the node; None if no file is named: that is not known then.
+    """Read the devices of the node's device plugins; None (unknown) if no file is named.
 
-    Warn if the file leaves something open, or names NUMA nodes that the machine does not have.
+    Warn if the file is incomplete, or names NUMA nodes that the machine does not have.
     """
     if not name:
         return None
@@ -77,7 +77,7 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
 def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineSource:
     """Add the size of the kubelet's file system to a machine; without it, storage is not checked.
 
-    Raise UsageError for a *text* that is no amount.
+    Raise UsageError for a *text* that is not an amount.
     """
     from cpuctl.machine.sources import LIVE
 
@@ -131,7 +131,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
 
 
 def load_memory(text: str, sources: Sources) -> int | None:
-    """Read the memory of a node of which nothing else is known, in bytes; None if nothing is said.
+    """Read the memory of an otherwise unknown node, in bytes; None if not specified.
 
     Raise UsageError for an invalid quantity, and for zero.
     """

@@ -26,8 +26,8 @@ def load_pod_resources(
 ) -> Callable[[], PodResources | None]:
     """Return a source of answers: a file, or a kubelet that is queried each time.
 
-    A socket without an answer is a problem of the result, None that nothing is named. *Expected* pods that a
-    kubelet does not list are requested one by one. Raise InputError for a file that holds no answers.
+    A socket without an answer is a problem of the result; None means that nothing is named. *Expected* pods
+    that a kubelet does not list are requested one by one. Raise InputError for a file without answers.
     """
     if not name:
         return lambda: None
@@ -47,7 +47,7 @@ def load_pod_resources(
 
 
 def refuse_own_socket(name: str, machine: str) -> None:
-    """Raise UsageError if a recording's kubelet is to be asked."""
+    """Raise UsageError if a recording's kubelet is to be queried."""
     if name == OWN_SOCKET and machine != LIVE_MACHINE:
         hint = "use a file with the response of the node's kubelet"
         raise UsageError("a recording has no running kubelet", where=option_names.POD_RESOURCES, hint=hint)

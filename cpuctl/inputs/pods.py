@@ -31,7 +31,7 @@ _INSPECTED = "oc adm must-gather and oc adm inspect store them in namespaces/NAM
 
 
 class GivenPods(Record):
-    """Pods as they were written, and the objects that govern their namespaces."""
+    """Pods as written, and the policy objects of their namespaces."""
 
     pods: tuple[Pod, ...]
     limit_ranges: tuple[LimitRange, ...] = ()
@@ -77,7 +77,7 @@ class GivenPods(Record):
 
 
 def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
-    """Add the objects that are missing: identity decides, because both sides come from one reading."""
+    """Add the missing objects: compare by identity, because both sides come from one reading."""
     if not known or not others:
         return known or others
     there = {id(each) for each in known}
@@ -85,7 +85,7 @@ def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
-    """Report the number of objects that make no pods, and those whose pods are guessed."""
+    """Report the number of objects that do not create pods, and those whose pods are guessed."""
     from collections import Counter
 
     from cpuctl.phrases import few
@@ -136,8 +136,8 @@ def load_pods(
 ) -> GivenPods:
     """Read manifests and templates, in the given order, without any default; pods without a UID get one.
 
-    Objects that make no pods are named in *sources*. Raise UsageError if there are no pods although they
-    are *needed* for the *purpose*, InputError for two pods of one UID.
+    Objects that do not create pods are named in *sources*. Raise UsageError without pods if they are *needed*
+    for the *purpose*, InputError for two pods of one UID.
     """
     from cpuctl.pods.identity import with_uids
 
@@ -184,7 +184,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
     from cpuctl.documents.files import source_name
     from cpuctl.pods.stored import stored_pod
 
-    # What is made of a virtual machine is only computed: it was not seen running.
+    # The pod of a virtual machine is only computed: it was not observed running.
     pods = [pod for pod in listed if not pod.terminal and pod.virtual_machine is None]
     nodes = {pod.node_name for pod in pods if pod.node_name}
     if len(nodes) > 1:
@@ -299,7 +299,7 @@ def rules_of_pods(kubelet: Kubelet) -> PodRules:
 
 
 def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
-    """Read the memory that pods use, in bytes by full name; None if it is not given."""
+    """Read the memory that pods use, in bytes by full name; None if not given."""
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.pods.reading.usage import decode_usage
 
@@ -324,10 +324,10 @@ class PodChoice(Record):
 def choose_pod(
     text: str, incoming: Sequence[StoredPod], running: Sequence[StoredPod], ended: Sequence[str] = ()
 ) -> PodChoice:
-    """Find the pod that ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID means.
+    """Find the pod named by ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID.
 
-    Pods that come are looked at first. Raise UsageError if there is none or more than one, and for one of
-    those that have *ended*.
+    New pods are searched first. Raise UsageError if there is not exactly one such pod, and for one of the
+    *ended* pods.
     """
     name, container = _split(text)
     for pods, are_running in ((incoming, False), (running, True)):
@@ -363,7 +363,7 @@ def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
 
 
 def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Name pods; those that share a full name also by their UIDs."""
+    """Name pods; add the UIDs of those that share a full name."""
     names = [pod.full_name for pod in pods]
     return (
         f"{pod.full_name} (UID {pod.uid})" if names.count(pod.full_name) > 1 else pod.full_name

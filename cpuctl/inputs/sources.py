@@ -1,4 +1,4 @@
-"""Where every input of an answer came from."""
+"""The origin of every input of an answer."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 NOT_VERIFIED = "notVerified"
 UNKNOWN_FLAGS = "unknownFlags"
 THE_FLAGS = "the kubelet's flags"
-"""How a sentence begins that says that they are unknown."""
+"""The subject of sentences about unknown flags."""
 
 
 class Sources:
-    """Where every input came from: the command line, the recording, the live host, or a default."""
+    """The origin of every input: the command line, the recording, the live host, or a default."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Source] = {}
         self.warnings: list[str] = []
         self.read_as: list[str] = []
-        """What another tool's file was read as, and what it leaves open."""
+        """How another tool's file was read, and what it leaves open."""
         self.assumed_configuration = ""
-        """Where a kubelet's configuration was not found, so that its defaults are assumed."""
+        """The place where no kubelet configuration was found, so that defaults are assumed."""
         self.described_machine = ""
         """A machine that is only described, for which no configuration is named or can be found."""
         self.unrecorded: dict[int, dict[Topic, None]] = {}
-        """What of the answer is not recorded, by the minor of the release."""
+        """The topics of the answer that are not recorded, by the minor of the release."""
 
     def add(self, name: str, value: str, origin: Origin) -> None:
-        """Record one input, and where it came from."""
+        """Record one input and its origin."""
         # A file's name may contain bytes that are not text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
 
     def warn(self, *texts: str) -> None:
-        """Remember warnings about the inputs, each once."""
+        """Record warnings about the inputs, each once."""
         self.warnings += (text for text in dict.fromkeys(texts) if text not in self.warnings)
 
     def take_over(self, others: Sources) -> None:
@@ -53,7 +53,7 @@ class Sources:
         self.unrecorded |= others.unrecorded
 
     def origin(self, name: str) -> Origin | None:
-        """Return where an input came from; None if it is not among them."""
+        """Return the origin of an input; None if it is not recorded."""
         found = self.entries.get(name)
         return found["from"] if found else None
 
@@ -90,9 +90,9 @@ class Sources:
             self.add(NOT_VERIFIED, "; ".join(texts), "default")
 
     def require_configuration(self, *, changes_assignments: bool = False) -> None:
-        """Raise InputError if the kubelet's configuration is only assumed: nothing is written then.
+        """Raise InputError if the kubelet's configuration is only assumed: then nothing may be written.
 
-        With the defaults, whose policy is none, every assignment would be lost. A node that is only
+        With the defaults, whose policy is ``none``, every assignment would be lost. A node that is only
         described may use the defaults; one whose assignments are changed has its own configuration.
         """
         where = self.assumed_configuration

@@ -50,7 +50,7 @@ class StartingState(Record):
 
     ``files`` are ``texts`` as ``reader`` reads them, by name; a file without a text is the same for every
     reader. ``known``: the running pods were given. ``digests`` are the SHA-256 of the texts; ``names`` the
-    namespaces and names of pods by UID, whether they run or not.
+    namespaces and names of pods by UID, running or not.
     """
 
     files: SavedFiles = SavedFiles()
@@ -80,7 +80,7 @@ class StartingState(Record):
         return replace(self, files=replace(files, memory=None, by_others=others), texts=texts)
 
     def name_of(self, uid: str) -> str:
-        """Name a pod; by its UID if its name is unknown."""
+        """Return the name of a pod, or its UID if the name is unknown."""
         return "/".join(self.names.get(uid, (uid,)))
 
     @property
@@ -251,7 +251,7 @@ def _source(kind: str) -> str:
 
 
 def state_reader(kubelet: Kubelet) -> StateReader:
-    """Return which state files a kubelet reads, and which of their fields."""
+    """Return a kubelet's reader, which determines the state files and fields that it reads."""
     return reader_of_gates(kubelet.gates)
 
 

@@ -34,7 +34,7 @@ _EXPECTED = (
 
 
 class CheckpointInputs(Record):
-    """Which state files are meant, on which node, and its kubelet's settings; empty if one is left out.
+    """The state files, their node, and its kubelet's settings; empty for those left out.
 
     ``memory`` is the memory of a machine recorded without it. ``pod_resources`` is where the running kubelet
     is queried. ``driver_arguments`` are the flags of a driver for CPUs that is to run next to it.
@@ -76,7 +76,7 @@ class StateInput(Record):
 
 
 class StatePlace(Record):
-    """Where state files are searched for if none is named.
+    """The place where unnamed state files are searched.
 
     ``root`` is the root of the node's file tree, ``directory`` the kubelet's root directory in it.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
@@ -94,7 +94,7 @@ class StatePlace(Record):
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
     """Read what *name* names or, if it is empty, the files of the machine; there may be none.
 
-    Raise InputError for a file that is no state file, UsageError if nothing says which files are meant.
+    Raise InputError for a file that is not a state file, UsageError if no files are specified at all.
     """
     if place.read is not None:
         found = place.read
@@ -203,7 +203,7 @@ def _in_directory(
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise _unreadable(root, below, missing, directory)
     for name, usual in STATE_FILES.items():
-        # One of them is a directory below, or was copied next to the others.
+        # One of them is in a directory below, or was copied next to the others.
         if name not in (names or ()) and not _is_below(root, below, usual):
             continue
         path = directory / (name if name in (names or ()) else usual)
@@ -214,7 +214,7 @@ def _in_directory(
 
 
 def _is_below(root: Root, directory: str, path: str) -> bool:
-    """Return whether a file is a directory further down."""
+    """Return whether a file is in a directory further down."""
     parent, _, name = path.rpartition("/")
     if not parent:
         return False
@@ -298,12 +298,12 @@ def _state(
 
 
 def _state_name(name: str) -> 'StateFileName | Literal[""]':
-    """Return the name of a file that has exactly a state file's name."""
+    """Return the name of a file if it is exactly a state file's name."""
     return next((known for known in STATE_FILES if known == name), "")
 
 
 def _name_of(path: Path | None) -> 'StateFileName | Literal[""]':
-    """Return which state file it is by its name; backups and copies have suffixes."""
+    """Identify a state file by its name; backups and copies have suffixes."""
     if path is None:
         return ""
     return next((name for name in STATE_FILES if path.name.startswith(name)), "")

@@ -36,7 +36,7 @@ _MACHINE: ContextVar[UserDefault | None] = ContextVar("machine", default=None)
 
 
 def user_default(name: str) -> UserDefault | None:
-    """Return the default of an option, by its key in the file; None if there is none.
+    """Return the default of an option, by its key in the file; None if it has no default.
 
     Raise InputError for a file that contains anything else, with its line.
     """
@@ -51,12 +51,12 @@ def user_default(name: str) -> UserDefault | None:
 
 
 def stand_in(default: UserDefault | None) -> None:
-    """Record where the machine of this command line comes from: None for an option or no default."""
+    """Record the origin of this command line's machine: None for an option or no default."""
     _MACHINE.set(default)
 
 
 def machine_default(spec: str) -> UserDefault | None:
-    """Return where the machine of the command line comes from, if not from an option."""
+    """Return the origin of the command line's machine, unless it is an option."""
     default = _MACHINE.get()
     return default if default is not None and default.value == spec else None
 

@@ -80,7 +80,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to look at next.
+    """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to run next.
 
     ``general`` ones say less than the text that they contain: they apply only if no other message is found.
     """

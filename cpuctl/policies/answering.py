@@ -68,7 +68,7 @@ class Server:
         self._topology = Topology(Elements({}, {}, {}, {}, 0, 0, 0))
 
     def __call__(self, question: Question, tell: Report) -> Answer:
-        """Answer one question; *tell* is called for every step that is asked."""
+        """Answer one question; *tell* is called before every step."""
         if question.kind == "describe":
             return self._description()
         if question.kind == "text":
@@ -155,7 +155,7 @@ def option_defaults(kind: Callable[..., Policy]) -> dict[str, str]:
 def options_of(kind: Callable[..., Policy]) -> dict[str, object]:
     """Return the options of a policy with their defaults.
 
-    Raise TypeError for a parameter of ``__init__`` without one, or with a default that is not a plain value.
+    Raise TypeError for a parameter of ``__init__`` without a default, or whose default is not a plain value.
     """
     found: dict[str, object] = {}
     for name, parameter in inspect.signature(kind).parameters.items():
@@ -169,7 +169,7 @@ def options_of(kind: Callable[..., Policy]) -> dict[str, object]:
 
 
 def constructed(kind: Callable[..., Policy], given: Mapping[str, str] = _NONE) -> Policy:
-    """Make a policy with options as text; raise OptionError for an unknown or invalid one.
+    """Construct a policy with options as text; raise OptionError for an unknown or invalid one.
 
     Raise TypeError if the object is not a policy.
     """

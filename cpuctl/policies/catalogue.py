@@ -1,4 +1,4 @@
-"""The known policies: those of cpuctl, those that other packages install, those in a file.
+"""The known policies: those of cpuctl, of other installed packages, and of files.
 
 A policy is written ``NAME[,OPTION=VALUE]...``, one in a file ``FILE.py:CLASS[,OPTION=VALUE]...``. Other
 packages declare entry points in the group ``cpuctl.policies``. No code of a policy runs here: it is
@@ -58,7 +58,7 @@ class Plugin(NamedTuple):
 
 
 def find(text: str) -> Plugin:
-    """Find the policy that *text* names; raise UsageError if there is none, InputError for its file."""
+    """Find the policy that *text* names; raise UsageError for an unknown name, InputError for a bad file."""
     if found := _IN_FILE.fullmatch(text):
         plugin = _in_file(found["name"], Path(found["file"]), found["class"])
         return _with_options(plugin, found["options"] or "")

@@ -1,4 +1,4 @@
-"""What a policy is, and what it sees: immutable values.
+"""The interface of policies, and the immutable values that they see.
 
 Rule: the plugin model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
 select sets, score sets, allocate), which upstream never built. Signatures, and how scores are combined, are
@@ -108,17 +108,17 @@ class Topology:
 
     @property
     def cpus_per_core(self) -> int:
-        """Average, rounded down; 0 without cores."""
+        """The average, rounded down; 0 without cores."""
         return _average(self.__elements.num_cpus, self.__elements.num_cores)
 
     @property
     def cpus_per_socket(self) -> int:
-        """Average, rounded down; 0 without sockets."""
+        """The average, rounded down; 0 without sockets."""
         return _average(self.__elements.num_cpus, self.__elements.num_sockets)
 
     @property
     def cpus_per_uncore_cache(self) -> int:
-        """Average, rounded down; 0 without caches."""
+        """The average, rounded down; 0 without caches."""
         return _average(self.__elements.num_cpus, len(self.__elements.uncore_caches))
 
     @property
@@ -177,11 +177,11 @@ class Usage(NamedTuple):
 class View(NamedTuple):
     """What a policy can see; nothing in it can be changed.
 
-    ``need`` CPUs are wanted of those in ``free``, for ``container`` (None for the pod as a whole, and if
-    no container is asked for). ``shared`` is the whole shared pool, ``reserved`` never becomes exclusive.
-    ``nodes`` are the NUMA nodes that the CPUs are to be on (None: any). ``kubelet`` is what the kubelet
+    ``need`` CPUs of those in ``free`` are wanted for ``container`` (None for the pod as a whole, and if the
+    question is not about a container). ``shared`` is the whole shared pool, ``reserved`` never becomes
+    exclusive. ``nodes`` are the required NUMA nodes of the CPUs (None: any). ``kubelet`` is what the kubelet
     itself would take of ``free``. ``usage`` is by NUMA node and resource, ``settings`` are the options of the
-    kubelet's CPU Manager policy, ``release`` its minor release and patch. ``running`` are the pods that run.
+    kubelet's CPU Manager policy, ``release`` its minor release and patch. ``running`` are the running pods.
     """
 
     topology: Topology
@@ -213,7 +213,7 @@ class Policy:
     source: ClassVar[str] = ""
 
     def sort(self, pods: tuple[PodView, ...], view: View) -> Iterable[PodView]:
-        """Put pods that come together into an order: the same pods, each once."""
+        """Order pods that arrive together: return the same pods, each once."""
         return pods
 
     def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
@@ -221,7 +221,7 @@ class Policy:
         return True
 
     def post_filter(self, pod: PodView, view: View) -> Iterable[str]:
-        """Name the pods to evict (UIDs) for one that is not admitted, which is then tried again."""
+        """Return the UIDs of pods to evict for one that is not admitted, which is then tried again."""
         return ()
 
     def pre_score(self, container: ContainerView | None, cpu: CPU, view: View) -> float:
@@ -229,7 +229,7 @@ class Policy:
         return 0
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterable[Iterable[int]]:
-        """Name sets of ``view.need`` CPUs, of those that have scores, the best first."""
+        """Name sets of ``view.need`` CPUs from those that have scores, the best first."""
         yield view.kubelet
 
     def score(self, cpus: CPUSet, view: View) -> float:
@@ -237,7 +237,7 @@ class Policy:
         return 0
 
     def allocate(self, cpus: CPUSet, view: View) -> None:
-        """Learn which CPUs the container is given."""
+        """Note the CPUs that the container is given."""
 
     def deallocate(self, cpus: CPUSet, view: View) -> None:
-        """Learn which CPUs come back from pods that ``post_filter`` named."""
+        """Note the CPUs released by pods that ``post_filter`` named."""

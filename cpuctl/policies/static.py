@@ -32,7 +32,7 @@ _TOO_FEW = "failed to allocate cpus"
 class Rules(NamedTuple):
     """How CPUs are picked: the options of the policy, and the differences of the kubelet's release.
 
-    ``group`` is how many CPUs go together when they are distributed.
+    ``group`` is the number of CPUs that are distributed together.
     """
 
     distribute: bool
@@ -61,7 +61,7 @@ class Static(Policy):
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
         """Name one set: whole elements first, or equal shares of as few NUMA nodes as possible.
 
-        Raise Refusal or Failure with the kubelet's words if it has no CPUs, or does not return.
+        Raise Refusal or Failure with the kubelet's words if it has no CPUs, or loops forever.
         """
         rules, free = self.rules(view), CPUSet.of(scores) & CPUSet.of(view.topology.cpus)
         if not rules.distribute:
@@ -126,7 +126,7 @@ class Order(NamedTuple):
 
 
 class Basket:
-    """The CPUs taken so far, and how many are still needed: counted as the kubelet counts them."""
+    """The CPUs taken so far, and the number still needed, as the kubelet counts them."""
 
     def __init__(self, topology: Topology, free: CPUSet, need: int) -> None:
         self.topology = topology
@@ -146,7 +146,7 @@ class Basket:
         self.need -= len(cpus)
 
     def take_whole(self, elements: Mapping[int, CPUSet], order: list[int], full: int | None = None) -> None:
-        """Take free elements, each if it is not too large: of *full* CPUs, or all of their own."""
+        """Take elements that are not too large and have *full* free CPUs, or (None) all of their own."""
         free = self.free
         for element in order:
             cpus = elements[element]
@@ -155,7 +155,7 @@ class Basket:
                 self.take(cpus)
 
     def take_caches(self, release: PickerRules) -> None:
-        """Take whole uncore caches, then what is missing from whole cores of one.
+        """Take whole uncore caches, then the rest from whole cores of one cache.
 
         Raise Failure if a kubelet would divide by zero CPUs per core.
         """

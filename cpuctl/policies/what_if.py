@@ -1,9 +1,9 @@
 """A policy instead of the kubelet's own: the questions on a node, and the use of the answers.
 
 The policy makes the choices of the CPU Manager's static policy: which free CPUs a pod may have, on which of
-several equally good NUMA nodes, and which CPUs a container gets. Everything else is the kubelet's: who is
-due exclusive CPUs, ``full-pcpus-only``, memory and devices, whether a pod fits. A policy that fails is a
-PolicyError, and the node is as it was before the pod came.
+several equally good NUMA nodes, and which CPUs a container gets. Everything else is the kubelet's: which
+containers get exclusive CPUs, ``full-pcpus-only``, memory and devices, whether a pod fits. A policy that
+fails raises PolicyError, and the node remains unchanged.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Description(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a policy can see of a node that does not change: its topology and its kubelet's options."""
+    """The constant facts of a node that a policy can see: its topology and its kubelet's options."""
 
     elements: Elements
     settings: tuple[tuple[str, str], ...] = ()
@@ -139,7 +139,7 @@ class SubstitutePolicy:
         self._node = node
 
     def order(self, node: Node, pods: Sequence[StoredPod]) -> list[StoredPod]:
-        """Sort new pods in the policy's order; raise PolicyError if it has lost some."""
+        """Sort new pods in the policy's order; raise PolicyError if it loses some."""
         if not self._has("sort") or node.policy is None:
             return list(pods)
         self.attend(node)
@@ -217,7 +217,7 @@ class SubstitutePolicy:
         return merged.hint if best is None else Hint(best[1], preferred=merged.hint.preferred)
 
     def _number(self, node: Node, candidate: Candidate, container: GivenContainer | None) -> int:
-        """Count the requested exclusive CPUs, none for a container that has them already."""
+        """Count the requested exclusive CPUs; 0 for a container that already has them."""
         held = node.state.assignments.get(candidate.pod.uid, {})
         if container is None:
             if held:
@@ -383,7 +383,7 @@ def _holders(state: CPUManagerState) -> Iterator[tuple[str, str, int]]:
 def _usage(
     policy: StaticPolicy, state: CPUManagerState, node: Node | None
 ) -> Iterator[tuple[int, str, int, int]]:
-    """Yield what is allocated on each NUMA node, and the total: exclusive CPUs, bytes, devices."""
+    """Yield the amounts allocated on each NUMA node, and the totals: exclusive CPUs, bytes, devices."""
     for number, mask in policy.topology.numa_nodes.items():
         inside = mask & policy.allocatable
         yield number, "cpu", (inside & ~state.default).bit_count(), inside.bit_count()

@@ -1,8 +1,8 @@
-"""A separate process for a policy: whatever it does there ends in an answer, or in an error that names it.
+"""A separate process for a policy: everything it does ends in an answer, or in an error that names it.
 
-It is forked, so that it has a copy of the caller's memory and may change it: nothing comes back
-but one JSON text per answer, which is checked again. It has a time limit for each question, and a memory
-limit; what it prints goes to standard error.
+It is forked, so it may change its copy of the caller's memory: it returns only one JSON text per answer,
+which is validated again. It has a time limit for each question, and a memory
+limit; its output goes to standard error.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Worker:
     def ask(self, question: Question) -> Answer:
         """Ask a question and return the answer.
 
-        Raise PolicyError for an exception, a timeout, and a process that ends, UsageError for
-        an option that the policy does not take.
+        Raise PolicyError for an exception, a timeout, and a process that ends, UsageError for an option that
+        the policy does not accept.
         """
         process = self._running()
         deadline = time.monotonic() + self.budget
@@ -98,7 +98,7 @@ class Worker:
         return answer
 
     def stop(self) -> int | None:
-        """End the process; return how it had ended before, None if it was still running."""
+        """End the process; return how it had already ended, None if it was still running."""
         process, self._process = self._process, None
         if self._ended is not None:
             self._ended.detach()
@@ -181,7 +181,7 @@ def _leave_to(own: int) -> None:
 
 
 def _make_safe(budget: float) -> None:
-    """Leave the terminal's signals to the parent, limit memory, and exit if the parent is gone."""
+    """Leave the terminal's signals to the parent, limit memory, and exit if the parent has ended."""
     import resource
 
     os.setsid()
@@ -201,14 +201,14 @@ def _make_safe(budget: float) -> None:
 def _size() -> int:
     """Return the bytes of address space of this process; 0 if the kernel does not report it."""
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  # no codec: those of the library may be shut
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  # no codec: those of the library may be closed
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
 
 
 def _failure(error: BaseException, step: str) -> Answer:
-    """Describe an exception of a policy: with its place, unless it is a bad answer, which has no line."""
+    """Describe an exception of a policy, with its place unless it is a bad answer, which has no line."""
     from cpuctl.policies.answering import OptionError
     from cpuctl.policies.cycle import BadAnswerError
 
@@ -281,7 +281,7 @@ def _wait(file: int, event: int, deadline: float | None) -> None:
 
 
 def _end(process: _Process) -> int | None:
-    """Kill a process and all that it has started, and close its pipes; return how it had ended."""
+    """Kill a process and its descendants, and close its pipes; return how it had ended."""
     if process.owner != os.getpid():
         return None
     os.close(process.questions)

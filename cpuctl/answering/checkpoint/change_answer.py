@@ -33,7 +33,7 @@ def change_document(
     kubelet: answers.ReadingKubelet,
     proof: StateVerdict | None = None,
 ) -> answers.CheckpointChange:
-    """Describe what comes of every file; *proof* is whether the kubelet starts on all of them."""
+    """Describe the result for every file; *proof* is whether the kubelet starts on all of them."""
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointChange",
@@ -48,7 +48,7 @@ def change_document(
 
 
 def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.CheckpointChange:
-    """Describe a kubelet that cannot load its configuration: it comes to no state files; none are made."""
+    """Describe a kubelet that cannot load its configuration: it never reads state files, so none are made."""
     found = findings_answer(tuple(unloaded_findings(refused)))
     return {
         "apiVersion": API_VERSION,
@@ -65,7 +65,7 @@ def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.
 def spell_out_commands(
     document: answers.CheckpointChange, verb: str, spelt_out: Callable[[str], str]
 ) -> None:
-    """Let what is proposed ask with the options that were given; the *verb* that answers is not proposed."""
+    """Add the given options to the proposed commands; the answering *verb* itself is not proposed."""
     for file in document["files"]:
         file["advice"] = spelt_out(file["advice"])
     itself = f"cpuctl checkpoint {verb}"
@@ -79,14 +79,14 @@ def spell_out_commands(
 
 
 def add_kubelets(document: answers.CheckpointChange, kubelets: Sequence[RunningKubelet]) -> None:
-    """Add who runs and would write its own state over the files."""
+    """Add the running kubelets that would overwrite the files with their own state."""
     document["kubelets"] = [
         {"pid": each.pid, "name": each.name, "rootDirectory": each.root_directory} for each in kubelets
     ]
 
 
 def add_applied(document: answers.CheckpointChange, applied: Applied) -> None:
-    """Add where files were written, and their backups."""
+    """Add the paths of written files and of their backups."""
     for file in document["files"]:
         file["target"] = _text(applied.paths.get(file["file"]))
         file["backup"] = _text(applied.backups.get(file["file"]))
@@ -116,7 +116,7 @@ def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
         "advice": change.refused.advice if change.refused else "",
         "formatBefore": before.format,
         "formatAfter": after.format,
-        # What is refused is not done, either.
+        # A refused change is not made, either.
         "actions": [_action(action, owners) for action in change.actions if not change.refused],
         "losses": [_loss(loss, owners) for loss in change.losses if not change.refused],
         **difference(before, after, owners),

@@ -61,7 +61,7 @@ def _missing_sides() -> StateInput:
 
 
 def difference(before: Inspection, after: Inspection, owners: Owners) -> answers.Difference:
-    """Describe who has gained or lost what; a file that is not there holds nothing."""
+    """Describe the gains and losses of all holders; a missing file holds nothing."""
     names = container_names(owners)
     old, new = whole_state(before, names), whole_state(after, names)
     answer: answers.Changes = {
@@ -111,7 +111,7 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> answers
 
 
 def _mark_absent(changes: Iterable[answers.CPUChange], old: State | None, new: State | None) -> None:
-    """Without a file there is no shared pool, not even an empty one."""
+    """Set the shared pool of a missing file to None: it does not even have an empty one."""
     for change in changes:
         if change["holding"] == "sharedPool":
             if old is None:
@@ -147,7 +147,7 @@ def _blocks(blocks: Blocks | None) -> list[Block] | None:
 
 
 def _number(value: int | tuple[int, ...] | None) -> int | str | None:
-    """Write a group of NUMA nodes as a list of them."""
+    """Write a group of NUMA nodes as a list."""
     return node_list(value) if isinstance(value, tuple) else value
 
 

@@ -34,7 +34,7 @@ _NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 
 
 def dump_document(states: Sequence[StateInput], owners: Owners, sources: Sources) -> answers.CheckpointDump:
-    """Describe files and who holds what in them."""
+    """Describe files and the holders in them."""
     document: answers.CheckpointDump = {
         "apiVersion": API_VERSION,
         "kind": "CheckpointDump",
@@ -61,7 +61,7 @@ def dump_document(states: Sequence[StateInput], owners: Owners, sources: Sources
 def held_cpus(
     state: CPUStateFile, owners: Owners, container_ids: Mapping[str, CPUSet] = _NO_IDS
 ) -> answers.HeldCPUs:
-    """Describe who holds which CPUs; *container_ids* are the entries of the oldest format, by id."""
+    """Describe the holders of CPUs; *container_ids* are the entries of the oldest format, by id."""
     marks = map(mark_of, count())
     holders = [*_holders(state, owners, marks), *_by_id(container_ids, owners, marks)]
     exclusive = union(
@@ -90,7 +90,7 @@ def _holders(state: CPUStateFile, owners: Owners, marks: Iterator[str]) -> Itera
 
 
 def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
-    """Sort pods by name, those without one behind them."""
+    """Sort pods by name, those without a name last."""
     pod = owners.pod_name(uid)
     return pod is None, str(pod or ""), uid
 
@@ -98,7 +98,7 @@ def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
 def _by_id(
     container_ids: Mapping[str, CPUSet], owners: Owners, marks: Iterator[str]
 ) -> Iterator[answers.CPUHolder]:
-    """Describe entries of the oldest format, which knows containers by their id."""
+    """Describe entries of the oldest format, which identifies containers by id."""
     known = {**owners.containers, **container_names(owners)}
     for container_id, cpus in sorted(container_ids.items()):
         names = known.get(container_id)
@@ -154,7 +154,7 @@ def _pods(
 
 
 def _devices(state: DevicesStateFile, owners: Owners) -> answers.HeldDevices:
-    """Describe who holds which devices, and how many of each resource were registered."""
+    """Describe the holders of devices, and the number of registered ones by resource."""
     entries = sorted(
         state.entries, key=lambda each: (*_order(each.pod_uid, owners), each.container, each.resource)
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def kubelet_answer(kubelet: Kubelet, reader: StateReader) -> ReadingKubelet:
-    """Describe the kubelet that is to start, as far as state files depend on it."""
+    """Describe the kubelet to be started, as far as it affects state files."""
     config = kubelet.config
     return {
         "version": str(kubelet.version),
@@ -32,7 +32,7 @@ def kubelet_answer(kubelet: Kubelet, reader: StateReader) -> ReadingKubelet:
 
 
 def release_answer(reader: StateReader) -> ReadingKubelet:
-    """Describe a kubelet of which nothing is known but its release and gates."""
+    """Describe a kubelet of which only release and gates are known."""
     return {
         "version": f"1.{reader.minor}",
         "podLevelResourceManagers": reader.pod_level_managers,
@@ -41,11 +41,11 @@ def release_answer(reader: StateReader) -> ReadingKubelet:
 
 
 LONGEST_TEXT = 4000
-"""Of a kubelet's text that quotes a file: it may quote all 16 MiB of it."""
+"""The maximum length of a kubelet's text that quotes a file: it may quote all 16 MiB."""
 
 
 def file_answer(state: StateInput) -> answers.StateFile:
-    """Describe a file as a file."""
+    """Describe a file without its content."""
     found = state.inspection
     policy = getattr(found.state, "policy_name", None)
     return {
@@ -66,14 +66,14 @@ def checksum_answer(checked: Checked) -> answers.Checksum:
 
 
 def written_by(file_name: str, format_: str) -> str:
-    """Name the releases that write a format; nothing for files that never had but one."""
+    """Name the releases that write a format; return an empty text for files that have only had one format."""
     names = {(each.file_name, each.name): each.written_by for each in state_formats()}
     names |= {(file, name): writer for file, name, writer, *_ in OTHER_FORMATS if name}
     return names.get((file_name, format_), "")
 
 
 def owner_answer(owners: Owners, uid: str, container: str = "") -> answers.Owner:
-    """Name who holds something, as far as it is known who runs."""
+    """Name a holder, as far as the running pods are known."""
     pod = owners.pod_name(uid)
     return {
         "podUID": uid,
@@ -90,5 +90,5 @@ def block_answers(blocks: Iterable[MemoryBlock]) -> list[Block]:
 
 
 def shortened(text: str) -> str:
-    """Cut a text that quotes a file, and say so."""
+    """Cut a text that quotes a file, and mark the cut."""
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}... ({len(text):,} characters)"

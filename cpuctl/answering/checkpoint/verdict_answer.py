@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def verdict_document(
     verdict: StateVerdict, states: Sequence[StateInput], sources: Sources, kubelet: answers.ReadingKubelet
 ) -> answers.CheckpointVerify:
-    """Say whether a kubelet starts on its files, what stands against each, and what else is wrong."""
+    """Report whether a kubelet starts on its files, the error of each, and other findings."""
     findings = _with_start(verdict.start, verdict.findings)
     return {
         "apiVersion": API_VERSION,
@@ -69,7 +69,7 @@ def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.
 
 
 def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
-    """Report all to which a kubelet comes that cannot load its configuration, as its check does."""
+    """Yield all errors of a configuration that cannot be loaded, as its check reports them."""
     fix = refused.hint or leave_out(setting_place(refused.where))
     yield StateFinding(Severity.ERROR, "not-started", StatePlace(""), str(refused), fix=fix)
     for each in refused.others:
@@ -79,7 +79,7 @@ def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
 
 
 def _with_start(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
-    """Make a start that fails an error among the findings, unless one of them says why."""
+    """Add a failed start to the findings as an error, unless one of them explains it."""
     if isinstance(start, Started):
         return findings
     severity, code = start_finding(start)
@@ -96,13 +96,13 @@ def findings_answer(findings: Sequence[StateFinding]) -> answers.FoundInFiles:
 
 
 def as_findings(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
-    """Describe what is found in state files for the check of a configuration: it is about no setting."""
+    """Describe findings about state files for the check of a configuration: they have no setting."""
     sources: dict[str, str] = {state.file_name: state.source for state in states}
     return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]
 
 
 def outcome_answer(outcome: StartOutcome) -> Start:
-    """Say how a start ends; texts that quote a file are cut."""
+    """Describe the outcome of a start; texts that quote a file are cut."""
     return shortened_start(start_answer(outcome))
 
 
@@ -134,7 +134,7 @@ def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
 
 
 def drift_answer(drift: MemoryDrift) -> answers.MemoryDrift:
-    """Describe how the machine's memory differs from what the file says."""
+    """Describe differences between the machine's memory and the file."""
     return {
         "kind": drift.kind.value,
         "misfit": drift.misfit,
@@ -164,7 +164,7 @@ def _finding(finding: StateFinding) -> answers.StateFinding:
 
 
 def _shortened(finding: StateFinding) -> StateFinding:
-    """Cut what may quote a file."""
+    """Cut the texts that may quote a file."""
     return replace(
         finding,
         message=shortened(finding.message),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def versions_document() -> answers.CheckpointVersions:
-    """List every format with what every kind of kubelet makes of it."""
+    """List every format with the result of reading it by every kind of kubelet."""
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointVersions",

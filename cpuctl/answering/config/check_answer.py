@@ -52,10 +52,10 @@ def check_document(
     unseen: str = "",
     in_states: Sequence[ConfigRemark] = (),
 ) -> answers.ConfigCheck:
-    """Say whether the kubelet would start, and all other findings, with those *in_states*.
+    """Report whether the kubelet would start, and all other findings, including those *in_states*.
 
-    An error in a state file takes the place of the start that fails for it. *unseen* says which of the
-    node's files were not looked at, with the command that does.
+    An error in a state file replaces the failed start that it causes. *unseen* names those of the node's
+    files that were not checked, with the command that checks them.
     """
     configuration = loaded.configuration
     start = start_to_fix(configuration, outcome)
@@ -76,7 +76,7 @@ def check_document(
 def _refusal(
     loaded: LoadedConfiguration, outcome: StartOutcome, notes: Iterable[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
-    """Make a start that fails an error among the findings, with the way out, unless a finding says the same.
+    """Add a failed start with its fix to the findings as an error, unless a finding already reports it.
 
     A start whose outcome is unknown is not an error.
     """
@@ -100,7 +100,7 @@ def _refusal(
 def _blamed(
     refusal: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
 ) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
-    """Report a misspelt setting as the error if the kubelet does not start without it: one mistake."""
+    """Report a misspelt setting as the error if its absence keeps the kubelet from starting: one mistake."""
     for missing in refusal:
         for each in warnings:
             if each.code == "unknown-field" and each.expected == missing.place.setting:
@@ -123,7 +123,7 @@ def _within(part: str, whole: str) -> bool:
 def unloaded_document(
     refused: ConfigRefusedError, sources: Sources, release: KubeletVersion | None
 ) -> answers.ConfigCheck:
-    """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
+    """Describe a configuration that the kubelet cannot even load; its *release* may be unknown."""
     start = start_answer(refused.whole_refusal)
     findings = [_unloaded(refused, "not-loaded", refused.message)]
     later = "checked once the first error is fixed"
@@ -177,12 +177,12 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 
 
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
-    """Return where the setting is set that a finding is about."""
+    """Return where a finding's setting is set."""
     return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
 
 
 def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
-    """Describe a finding, and where its setting is set; no place if it is *unwritten*."""
+    """Describe a finding and where its setting is set; if *unwritten*, without a place."""
     place = note.place
     where = None if unwritten else place.where or None
     return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
@@ -194,7 +194,7 @@ _PICKING = "CPU Manager, "
 _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _KEPT = (*_GROUPS, "failCgroupV1")
-"""Settings that a kubelet also rejects if they are omitted: as required ones, or by their default."""
+"""Settings that a kubelet also rejects if omitted: because they are required, or because of their default."""
 _TO_SPECIFY = {
     option_names.KUBELET_VERSION: "VERSION",
     option_names.KUBELET_ARGS: "FLAGS",
@@ -212,11 +212,11 @@ UNSET: Mapping[str, str] = {
     "failCgroupV1": "set failCgroupV1: false, or boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
     "reservedMemory": f"use the values that {RESERVE} prints",
 }
-"""What to do about a setting that a kubelet misses, or whose default it refuses."""
+"""Fixes for a required setting that is missing, or whose default the kubelet refuses."""
 
 
 def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
-    """Say what to change; nothing if the outcome does not tell."""
+    """Return what to change; an empty text if the outcome does not show it."""
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
         options = (option for option in _TO_SPECIFY if option in text)
@@ -227,7 +227,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
             f' systemReserved: {{cpu: "1"}}; {RESERVE} --cpu-count 1 proposes a list for this machine'
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
-        # Nothing but the reservation is picked before there are pods.
+        # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
         gates = loaded.settings.get("featureGates")
@@ -252,13 +252,13 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     read = _list_of(loaded) if (_RESERVED,) in own else ""
     leave = read or (f"remove {', '.join(_written(loaded, path) for path in own)}" if own else "")
     missing = [path[0] for path in paths if path not in own]
-    # What is wrong because of another setting is fixed with that one.
+    # Errors caused by another setting are fixed with that setting.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     return "; ".join(filter(None, dict.fromkeys((leave, *others))))
 
 
 def _list_of(loaded: LoadedConfiguration) -> str:
-    """Write reserved CPUs that were given as a mask as what a kubelet reads; few letters may be anything."""
+    """Rewrite reserved CPUs given as a mask as the list that a kubelet reads; short texts are ambiguous."""
     text = loaded.config.reserved_system_cpus
     if not text.startswith(("0x", "0X")) and len(text) < _SURELY_MASK:
         return ""
@@ -270,7 +270,7 @@ def _list_of(loaded: LoadedConfiguration) -> str:
 
 
 def _written(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:
-    """Name a setting as it was given: a flag, or the member of a file."""
+    """Name a setting as it was given: a flag, or a member of a file."""
     origin = loaded.origin(*path)
     return origin.text if origin.kind is OriginKind.FLAG and len(path) == 1 else path_name(path)
 

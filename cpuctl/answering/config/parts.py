@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def answer_header(loaded: LoadedKubelet, sources: InputSources) -> Header:
-    """Return where the inputs come from, and the kubelet's version."""
+    """Return the sources of the inputs and the kubelet's version."""
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     return {"sources": sources.entries, "kubelet": {"version": str(loaded.kubelet.version)}}
 
@@ -29,7 +29,7 @@ def unloaded_header(sources: InputSources) -> Header:
 
 
 def unread_inputs(sources: Sources, files: str) -> list[str]:
-    """Name what decides a start but was not checked here: unknown flags, and *files* of the node."""
+    """Name unchecked inputs that affect a start: unknown flags, and *files* of the node."""
     flags = sources.get(UNKNOWN_FLAGS)
     return [
         *([f"{THE_FLAGS}, which are unknown and {flags['value']}"] if flags else []),
@@ -38,7 +38,7 @@ def unread_inputs(sources: Sources, files: str) -> list[str]:
 
 
 def pools_answer(started: Started) -> Pools | None:
-    """Say which CPUs are for whom under a static policy; None under none."""
+    """Describe the pools of CPUs under a static policy; return None under none."""
     policy = started.policy
     if policy is None:
         return None

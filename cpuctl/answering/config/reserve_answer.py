@@ -32,7 +32,7 @@ _CODES = "reserved-"
 def reserve_document(
     loaded: LoadedConfiguration, found: Reserved | NoProposal, header: answers.Header
 ) -> answers.Proposed | answers.Unproposed:
-    """Describe settings with which the kubelet starts, or why there are none."""
+    """Describe settings with which the kubelet starts, or explain why there are none."""
     if isinstance(found, NoProposal):
         return _unproposed(loaded, found, header)
     return _proposed(loaded, found.proposal, found.lints, header)
@@ -58,7 +58,7 @@ def _proposed(
                 if place["from"] != "default"
             ],
             "findings": [
-                # What is proposed stands in no file yet.
+                # The proposed settings are not in any file.
                 finding_answer(finding_place(loaded, lint), unwritten=lint.place[0] in settings)
                 for lint in lints
                 if lint.code.startswith(_CODES)
@@ -77,7 +77,7 @@ def _unproposed(
 
 
 def unloaded_document(refused: ConfigRefusedError, header: answers.Header) -> answers.Unproposed:
-    """Say that the kubelet cannot load the configuration to which settings would be added."""
+    """Report that the kubelet cannot load the configuration to which settings would be added."""
     start = not_started_answer(refused.whole_refusal)
     refusal: answers.Refusal = {"why": "the kubelet would not start, for another reason", "start": start}
     return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
@@ -121,7 +121,7 @@ def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> answers
 
 
 def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.ProposedSettings:
-    """Name the settings as a KubeletConfiguration has them, if they were chosen or have to change."""
+    """Return the chosen settings, and those that must change, as fields of a KubeletConfiguration."""
     config = proposal.config
     settings: answers.ProposedSettings = {}
     if config.memory_manager_policy != before.memory_manager_policy:
@@ -134,7 +134,7 @@ def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.Propo
 
 
 def reserved_memory_answer(config: KubeletConfiguration) -> list[answers.MemoryReservation]:
-    """Write the reserved memory as a KubeletConfiguration has it."""
+    """Write the reserved memory as a field of a KubeletConfiguration."""
     return [
         {"numaNode": item.numa_node, "limits": {name: str(each) for name, each in item.limits.items()}}
         for item in config.reserved_memory
@@ -147,7 +147,7 @@ def snippet_text(settings: Mapping[str, Any]) -> str:
 
 
 def _lines(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Write the settings as YAML; what looks like a number is quoted, as the kubelet takes text only."""
+    """Write the settings as YAML; quote text that looks like a number: the kubelet accepts only strings."""
     for name, value in settings.items():
         if isinstance(value, str):
             yield f'{name}: "{value}"'

@@ -29,7 +29,7 @@ _STAGES: Final[Mapping[str, answers.GateStageName]] = {
 
 
 def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.UnloadedConfig:
-    """Say why a kubelet cannot load its configuration, as its check does."""
+    """Report why a kubelet cannot load its configuration, as its check does."""
     from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.config.starts import not_started_answer
 
@@ -47,7 +47,7 @@ def show_document(
 ) -> answers.ConfigInForce:
     """Describe an effective configuration; *reservation* is a text if the kubelet refuses it.
 
-    *pools* says which CPUs are for whom, if the kubelet would start and hands out CPUs.
+    *pools* are the pools of CPUs, if the kubelet would start and assigns CPUs.
     """
     node: answers.ShownPools = {} if pools is None else {"node": pools}
     return {
@@ -89,7 +89,7 @@ def _entries(setting: Setting, path: Path) -> Iterator[answers.Setting]:
 
 
 def _gates(gates: FeatureGates) -> Iterator[answers.FeatureGate]:
-    """List the gates that resource managers depend on, as far as the release has them."""
+    """List the gates that affect the resource managers and exist in the release."""
     for name in (line.split()[0] for line in MANAGER_GATES.split("\n") if line):
         stage = gates.stage(name)
         if stage is not None:
@@ -104,12 +104,12 @@ def _gates(gates: FeatureGates) -> Iterator[answers.FeatureGate]:
 
 
 def stage_name(letter: str) -> answers.GateStageName:
-    """Spell out a gate's stage."""
+    """Return the full name of a gate's stage."""
     return _STAGES[letter]
 
 
 def reservation_answer(summary: ReservationSummary | str) -> answers.Reservation | answers.RefusedReservation:
-    """Report what is kept from pods, or the kubelet's error about it."""
+    """Describe the resources withheld from pods, or the kubelet's error about them."""
     if isinstance(summary, str):
         return {"error": summary}
     return {
@@ -144,7 +144,7 @@ def _resource(line: ResourceLine) -> answers.ReservedResource:
 
 
 def amount(quantity: Quantity | None) -> Amount | None:
-    """Write an amount, or that it is not known."""
+    """Write an amount, or that it is unknown."""
     return None if quantity is None else known_amount(quantity)
 
 

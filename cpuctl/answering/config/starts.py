@@ -1,4 +1,4 @@
-"""Whether a kubelet starts, as answers tell it, and which settings have to change if it does not."""
+"""The part of answers about whether a kubelet starts, and which settings must change if it does not."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LINE = r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?"
 
 
 def start_answer(outcome: StartOutcome) -> Start:
-    """Say whether the kubelet comes up, and in its own words why not."""
+    """Describe whether the kubelet starts, and in its own words why not."""
     return {"outcome": "Started"} if isinstance(outcome, Started) else not_started_answer(outcome)
 
 
 def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
-    """Say in the kubelet's own words why it does not come up, or what keeps that from being said."""
+    """Describe in the kubelet's own words why it does not start, or why that is unknown."""
     match outcome:
         case StartRefused(stage=stage, error=error):
             return {"outcome": "Refused", "stage": stage, "error": error}
@@ -54,7 +54,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
 
 
 def _remedy(refusal: Refusal) -> Remedy:
-    """Return what to fix first, how, and what comes after it."""
+    """Return what to fix first, how, and what to do next."""
     answer: Remedy = {}
     if refusal.later:
         answer["later"] = list(refusal.later)
@@ -67,18 +67,18 @@ def _remedy(refusal: Refusal) -> Remedy:
 
 
 def setting_place(where: str) -> SettingPlace:
-    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
+    """Split ``kubelet.yaml:3: kubeReserved.cpu``; without a line number, all of it is the place."""
     found = re.fullmatch(_LINE, where, re.ASCII | re.DOTALL)
     return SettingPlace(found["setting"] or "", found["place"]) if found else SettingPlace("", where)
 
 
 def leave_out(place: SettingPlace) -> str:
-    """Name the way out that always is one: without a setting, its default holds."""
+    """Return the fix that always works: without a setting, its default applies."""
     return f"remove {place.setting}" if place.setting else ""
 
 
 def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
-    """Say whether the kubelet comes up, and where the settings stand that it stumbles over."""
+    """Describe whether the kubelet starts, and the places of the settings that it rejects."""
     start = start_answer(outcome)
     if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_fix(outcome)):
         start["mend"] = fix_answer(loaded, paths)
@@ -86,20 +86,20 @@ def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
 
 
 def start_text(outcome: StartOutcome) -> str:
-    """Say in one text why a kubelet does not come up."""
+    """Return in one text why a kubelet does not start."""
     answer = start_answer(outcome)
     return str(answer.get("error") or answer.get("why") or "")
 
 
 def start_finding(outcome: StartOutcome) -> tuple[Severity, str]:
-    """Say how bad a start is that does not come up, and by which code; what cannot be said is no error."""
+    """Return severity and code of a start that does not succeed; an unknown outcome is not an error."""
     if isinstance(outcome, Undetermined):
         return Severity.NOTE, "undetermined"
     return Severity.ERROR, "not-started"
 
 
 def settings_to_fix(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
-    """Name the settings that the kubelet stumbles over, by path, each once."""
+    """Return the paths of the settings that the kubelet rejects, each once."""
     if isinstance(outcome, StartRefused):
         return tuple(dict.fromkeys(path for path in outcome.settings if path))
     at_gates = isinstance(outcome, KubeletFault) and outcome.where == LOADING
@@ -107,7 +107,7 @@ def settings_to_fix(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
 
 
 def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToFix]:
-    """Say where each setting is set; one that is not set must be added."""
+    """Describe where each setting is set; one that is not set must be added."""
     answer: list[SettingToFix] = []
     for path in paths:
         origin = loaded.origin(*path)
@@ -116,7 +116,7 @@ def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) ->
 
 
 def place_of(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str | None:
-    """Name the file and line, or the flag, of a setting; None if it is left at its default."""
+    """Return the file and line, or the flag, of a setting; None if it has its default."""
     if not path:
         return None
     origin = loaded.origin(*path)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def versions_document(
     comparison: Comparison, header: answers.Header, check_of: CheckOf, *, everything: bool
 ) -> answers.ComparedVersions:
-    """Describe what differs between two releases; *everything* or what concerns the configuration."""
+    """Describe the differences between two releases; *everything*, or those that affect the configuration."""
     versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
@@ -71,7 +71,7 @@ def versions_document(
 def uncompared_document(
     uncompared: Uncompared, sources: Sources, check_of: CheckOf
 ) -> answers.UncomparedVersions:
-    """Describe a configuration that the kubelet to come from cannot load."""
+    """Describe a configuration that the old kubelet cannot load."""
     header = unloaded_header(sources)
     files = "state files, which a kubelet reads after loading its configuration"
     return {
@@ -92,7 +92,7 @@ def uncompared_document(
 def _starts(
     outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf
 ) -> answers.StartsPart:
-    """Say whether both kubelets start, and which command shows what to change, the one to come to first."""
+    """Describe both kubelets' starts, and the command that shows what to change, the new kubelet's first."""
     one, other = map(start_answer, outcomes)
     answer: answers.StartsPart = {"start": {"from": one, "to": other}}
     for start, version in ((other, versions[1]), (one, versions[0])):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def explained_document(planning: Planning, explained: Explained) -> answers.ExplainedDecision:
-    """Describe a decision under a planning, with the commands that try what would change it."""
+    """Describe a decision of a planned node, with the commands to try changes to it."""
     from cpuctl.answering.plan.plan_document import mixed_cores, planning_header
 
     named = planning.inputs.events
@@ -59,7 +59,7 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Name the command that shows what fits, asks with the missing devices, or lints what breaks rules."""
+    """Return the command that shows what fits, adds the missing devices, or lints the broken rules."""
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)
         return {"next": command} if command else {}
@@ -73,7 +73,7 @@ def _next(planning: Planning, explained: Explained) -> NextPart:
 
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
-    """Describe what becomes of the resize that is pending of a pod that runs; None if there is none."""
+    """Describe the outcome of a running pod's pending resize; None if no resize is pending."""
     if pending is None:
         return None
 
@@ -91,7 +91,7 @@ def explanation_document(
     resize: answers.PendingResize | None,
     following: NextPart,
 ) -> answers.ExplainedDecision:
-    """Describe one decision, and what becomes of a *resize* that is pending of the pod.
+    """Describe one decision, and the outcome of the pod's pending *resize*.
 
     *mixed* are containers with CPUs of both kinds of cores.
     """
@@ -197,7 +197,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 def not_started_document(
     start: NotStartedOutcome, header: UnstartedHeader, check: str = ""
 ) -> answers.NotStartedExplanation:
-    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
+    """Describe a kubelet that does not, or might not, start; *check* is the command that shows the fix."""
     from cpuctl.answering.config.starts import not_started_answer
 
     following: NextPart = {"next": check} if check else {}
@@ -211,7 +211,7 @@ def not_started_document(
 
 
 def _shared_pool(node: Node) -> answers.SharedPoolPart:
-    """Say which CPUs containers without exclusive ones run on, if there are exclusive ones."""
+    """Describe the CPUs of containers without exclusive CPUs, if there are exclusive CPUs."""
     return {"sharedPool": cpu_list(node.state.default)} if node.policy else {}
 
 
@@ -222,7 +222,7 @@ def _requested_resources(explanation: Explanation) -> set[str]:
 
 
 def _memory_left(node: Node, requested: set[str]) -> list[MemoryTable]:
-    """Describe memory as it was, but for resources that the pod does not ask for."""
+    """Describe memory at that time, without resources that the pod does not request."""
     return [
         {**table, "resources": [entry for entry in table["resources"] if entry["resource"] in requested]}
         for table in memory_left(node.memory).get("memory", ())
@@ -266,7 +266,7 @@ def _widths(rule: HintRule | None) -> answers.RulePart:
 
 
 def _of_cpus(rule: HintRule | None) -> answers.CPUsPart:
-    """Describe the CPUs that hints follow from; nothing if they are hints for memory."""
+    """Describe the CPUs from which hints follow; return nothing for hints of memory."""
     from cpuctl.engine.cpu.hints import CPUHints
 
     if not isinstance(rule, CPUHints):

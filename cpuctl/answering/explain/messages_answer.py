@@ -22,7 +22,7 @@ def messages_document(
     placeholders: Mapping[str, str],
     explanation: Explanation | None,
 ) -> Messages:
-    """Describe what was found; *given* is what takes the place of words in capitals within commands."""
+    """Describe the messages found; *given* replaces words in capitals within commands."""
     return {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "Messages",
@@ -58,9 +58,9 @@ def _message(
 
 
 def _command(template: str, recognized: Recognized, placeholders: Mapping[str, str]) -> str:
-    """Fill the pod in, and what the user gave: a pod without manifests is only a name.
+    """Fill in the pod and the user's options: a pod without manifests is only a name.
 
-    A node has its configuration, which another one takes the place of only if the user gave one.
+    A node has its own configuration, which is replaced only by one that the user gave.
     """
     if "CONFIG" not in placeholders:
         template = template.replace(f"-m NODE {option_names.KUBELET_CONFIG} CONFIG", "-m NODE")

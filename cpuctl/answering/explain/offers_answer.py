@@ -1,4 +1,4 @@
-"""The hints of each provider in one round of the Topology Manager, as far as a plan has them."""
+"""The hints of each provider in one round of the Topology Manager, as far as a plan contains them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
 
 LISTED_NODES = 8
-"""Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""
+"""The kubelet's default maximum of NUMA nodes: beyond it, there are too many preferred sets to list."""
 
 
 def offers_answer(hint_round: HintRound) -> list[answers.Offer]:
-    """Describe the hints by provider and resource; one that has no preference at all is left out."""
+    """Describe the hints by provider and resource; leave out those without any preference."""
     return [
         {"provider": provider, "resource": resource, **_hints(hints)}
         for provider, answer in hint_round.answers.items()
@@ -28,7 +28,7 @@ def offers_answer(hint_round: HintRound) -> list[answers.Offer]:
 
 
 def _hints(hints: HintList | None) -> answers.OfferedHints:
-    """Return the preferred sets of NUMA nodes: none if no set is possible, null if none are reported."""
+    """Return the preferred sets of NUMA nodes: empty if no set is possible, None if none are reported."""
     if hints is None:
         return {"standing": "no preference", "preferred": None}
     if not hints:

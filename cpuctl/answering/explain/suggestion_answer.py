@@ -1,4 +1,4 @@
-"""What would change an answer, as part of a document: the change in words, how to try it, its effect."""
+"""Changes that would alter an answer, as part of a document: in words, how to try them, their effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import explanation as answers
 
 AskWith = Callable[[Sequence[str]], str]
-"""Writes the command line that asks the same with more flags of the kubelet."""
+"""Writes the same command line with more flags of the kubelet."""
 
 _THE_POD = "spec.resources"
 _FLAGS = {
@@ -36,7 +36,7 @@ _FLAGS = {
 
 
 def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Suggestion:
-    """Describe one change that was found, and what the engine answered to it."""
+    """Describe one change that was found, and the engine's result with it."""
     change, replayed = suggestion.change, suggestion.replayed
     return {
         "kind": change.kind.value,
@@ -50,9 +50,9 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
 
 
 def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[answers.HugePages]:
-    """Describe huge pages to set aside, with the command that does.
+    """Describe huge pages to set aside, with the command for it.
 
-    *without_state*: the kubelet has a ``memory_manager_state`` that names fewer.
+    *without_state*: the kubelet's ``memory_manager_state`` has fewer.
     """
     return [
         {
@@ -69,7 +69,7 @@ def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[ans
 
 
 def search_answer(search: Search) -> answers.Search:
-    """Describe how one kind of change was looked for."""
+    """Describe the search for one kind of change."""
     return {
         "kind": search.kind.value,
         "found": len(search.found),
@@ -132,7 +132,7 @@ def _change_text(change: Change) -> str:
 
 
 def _request_change_text(change: RequestChange) -> str:
-    """Say what each container requests instead: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
+    """Write each container's new requests: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
     if change.fields:
         edits = (f"{each.field}: {each.after} (now {each.before or 'unset'})" for each in change.fields)
         amounts = (f"{each.resource} {each.after} (now {each.before})" for each in change.amounts)
@@ -161,5 +161,5 @@ def _flags(change: SettingChange) -> list[str]:
     flag = _FLAGS[change.setting]
     if not change.option:
         return [f"{flag}={change.after}"]
-    # A flag replaces the whole map of the file, so it takes every option.
+    # A flag replaces the whole map of the file, so it must have every option.
     return [f"{flag}={name}={value}" for name, value in change.options.items()]

@@ -1,4 +1,4 @@
-"""What a plan leaves room for, as a plain part of its document."""
+"""The capacity that a plan leaves, as a plain part of its document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _POSSIBLE: Mapping[RemedyKind, Literal["nothing", "moves", "evictions", "unknown
 
 
 def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> answers.Capacity:
-    """Describe what is left; *policy* is the one that the Topology Manager has."""
+    """Describe the remaining capacity; *policy* is the Topology Manager's."""
     nodes = topology.numa_nodes
     return {
         "copies": [_copies(copies) for copies in capacity.copies],
@@ -66,7 +66,7 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> a
 
 
 def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmentation | None:
-    """Return how far the free CPUs are scattered; None without exclusive CPUs."""
+    """Return the fragmentation of the free CPUs; None without exclusive CPUs."""
     if fragmentation is None:
         return None
     return {
@@ -77,7 +77,7 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmen
 
 
 def repetition_answer(repetition: Repetition, requested: int | Literal["max"]) -> answers.Repeat:
-    """Return how many copies of all pods fit, of the requested number (or ``max``)."""
+    """Return how many of the requested number (or ``max``) of copies of all pods fit."""
     stop = repetition.stop
     return {
         "asked": requested,

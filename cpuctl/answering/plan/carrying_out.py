@@ -1,8 +1,9 @@
-"""Other ways to carry a plan out, written as what other programs read; nothing is run, nothing changed.
+"""Other ways to carry out a plan, written as input of other programs; nothing is run or changed.
 
 Sources: ``cmd/plugins/memory-qos`` and ``docs/resource-policy/policy/balloons.md`` of containers/nri-plugins
 0705acc8, ``crictl`` of kubernetes-sigs/cri-tools, *systemd.resource-control(5)*, *systemd.unit(5)*. Each text
-begins with what its way cannot do. Names come from manifests: they stand in quotes of the form's own.
+begins with the limitations of its way. Names come from manifests: they are quoted as the output format
+requires.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import StartedPlan
 
 _LONGEST_NAME = 63
-"""Of the part of an annotation's key behind its slash, and of a label's value."""
+"""The maximum length of an annotation key's part after its slash, and of a label's value."""
 _UID = re.compile(r"[0-9A-Za-z-]{1,128}", re.ASCII)
 _QOS_SUFFIX = "memory-qos.nri.io"
 _BALLOON_KEY = "balloon.balloons.resource-policy.nri.io"
 
 
 class Carried(NamedTuple):
-    """A container with what it is to have in the end; ``own`` CPUs are its alone, ``runs`` already.
+    """A container with its planned CPUs and memory; ``own`` CPUs are exclusive, ``runs`` if already running.
 
     ``uid`` is its pod's, empty if the pod is not created yet.
     """
@@ -44,12 +45,12 @@ class Carried(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """``namespace/pod/name`` in quotes, on one line whatever is in it."""
+        """``namespace/pod/name`` in quotes, always on one line."""
         return json.dumps(f"{self.namespace}/{self.pod}/{self.name}")
 
 
 def carried(answers: NRIPlan, plan: StartedPlan) -> list[Carried]:
-    """Take what containers have once all of a plan's are there: those that share get what is left then."""
+    """Return all containers as of the end of a plan: those that share CPUs get the rest."""
     sets: dict[tuple[str, str, str], tuple[str, str, bool]] = {}
     for answer in answers["answers"]:
         cpu: NRICPU = answer["adjust"]["linux"]["resources"]["cpu"] if "linux" in answer["adjust"] else {}
@@ -89,14 +90,14 @@ def _yaml(*documents: Mapping[str, object]) -> str:
 
 
 def _annotated(annotations: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[Mapping[str, object]]:
-    """Make the part of every pod's manifest that is to be added."""
+    """Write the part to add to every pod's manifest."""
     for (namespace, name), found in annotations.items():
         metadata = {"name": name, "namespace": namespace, "annotations": dict(found)}
         yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
-def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001  # all have this shape
-    """Write annotations for the plugin memory-qos, which puts values into a container's cgroup."""
+def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001  # a common signature
+    """Write annotations for the plugin memory-qos, which writes values into a container's cgroup."""
     new = [each for each in containers if not each.runs]
     annotations: dict[tuple[str, str], dict[str, str]] = {}
     for each in new:
@@ -117,7 +118,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
 
 
 def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
-    """Write a BalloonsPolicy with a balloon for every container with exclusive CPUs, close to these."""
+    """Write a BalloonsPolicy with a balloon for every container with exclusive CPUs, close to those CPUs."""
     own = [each for each in containers if each.own and not each.runs]
     fits = [each for each in own if len(f"container.{each.name}") <= _LONGEST_NAME]
     annotations: dict[tuple[str, str], dict[str, str]] = {}
@@ -161,7 +162,7 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
 
 
 def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001
-    """Write a shell script that moves containers which run: first those that give CPUs up."""
+    """Write a shell script that moves running containers: first those that give up CPUs."""
     header = "#!/bin/sh\n" + _comment(
         "Moves containers to their planned CPUs once they run on this node: shared ones first, so that "
         "the CPUs of the others are free by then.",
@@ -193,17 +194,17 @@ move() {
 
 
 def _reserved(plan: StartedPlan) -> str:
-    """Return the reserved CPUs, which only the static policy has."""
+    """Return the reserved CPUs, which exist only under the static policy."""
     return plan["node"].get("reservedCPUs", "")
 
 
 def _shell_word(text: str) -> str:
-    """Quote a word, which a shell takes as it is."""
+    """Quote a word so that a shell takes it literally."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
-    """Write drop-ins, one after the other as ``systemctl cat`` does: the host's slices, and pods' own."""
+    """Write drop-ins for the host's slices and the pods' own, concatenated as by ``systemctl cat``."""
     own = union(CPUSet.parse(each.cpus) for each in containers if each.own)
     everyone = CPUSet.parse(plan["after"]["sharedPool"]) | CPUSet.parse(_reserved(plan))
     parts = [
@@ -243,4 +244,4 @@ WAYS: Mapping[str, Callable[[Sequence[Carried], StartedPlan], str]] = {
     "crictl": crictl,
     "systemd": systemd,
 }
-"""By the word of the output's form."""
+"""By output format."""

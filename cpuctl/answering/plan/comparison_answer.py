@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class PlannedSide(NamedTuple):
-    """One side: what is reported for it alone, and its pods with their verdicts, by UID."""
+    """One side: its own part of the report, and its pods with their verdicts, by UID."""
 
     answer: answers.Side
     pods: Mapping[str, Pod]
     verdicts: Mapping[str, Verdict]
 
     def verdict(self, uid: str) -> Verdict | None:
-        """Return what becomes of a pod; None if this side has no such pod."""
+        """Return the verdict on a pod; None if this side has no such pod."""
         return self.verdicts.get(uid)
 
     def admitted(self, uid: str) -> Pod | None:
-        """Return a pod that is admitted: what a rejected one got for a while does not count."""
+        """Return a pod if it is admitted: the temporary allocation of a rejected pod does not count."""
         pod = self.pods.get(uid)
         return pod if pod and pod["outcome"] == "Admitted" else None
 
@@ -62,7 +62,7 @@ def started_side(
 
 
 def _totals(plan: answers.StartedPlan) -> answers.Totals:
-    """Sum up, and count the containers with exclusive CPUs that keep together, as far as is known."""
+    """Sum up, and count the containers whose exclusive CPUs are close together, as far as known."""
     containers = (each for pod in plan["pods"] for each in pod["containers"])
     placed: list[ExclusiveContainer] = [
         each for each in containers if "cpus" in each and each["exclusive"] is True
@@ -84,7 +84,7 @@ def _totals(plan: answers.StartedPlan) -> answers.Totals:
 
 
 def comparison_document(one: PlannedSide, other: PlannedSide, sources: Sources) -> answers.PlanComparison:
-    """Set two plans side by side."""
+    """Compare two plans."""
     pods = [_pair(uid, one, other) for uid in {**one.pods, **other.pods}]
     moved = [container for pod in pods for container in pod["containers"] if container["moves"]]
     summary: answers.ComparisonSummary = {
@@ -110,7 +110,7 @@ def comparison_document(one: PlannedSide, other: PlannedSide, sources: Sources) 
 
 
 def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDifference:
-    """Describe a difference between the releases of the two sides, of which *version* is the first."""
+    """Describe a difference between the releases of the two sides; *version* is the first one."""
     difference = DIFFERENCES[name]
     sides = (difference.before, difference.after)
     one, other = reversed(sides) if difference.holds(*version) else sides
@@ -145,7 +145,7 @@ def _sharing(side: PlannedSide) -> Iterator[tuple[str, str]]:
 
 
 def _pair(uid: str, one: PlannedSide, other: PlannedSide) -> answers.ComparedPod:
-    """Set a pod side by side that at least one side has."""
+    """Compare a pod that at least one side has."""
     pods = [side.pods[uid] for side in (one, other) if uid in side.pods]
     before, after = one.admitted(uid), other.admitted(uid)
     containers = [_container(name, kind, before, after) for name, kind in _kinds(pods).items()]
@@ -165,7 +165,7 @@ def _pair(uid: str, one: PlannedSide, other: PlannedSide) -> answers.ComparedPod
 
 
 def _claims(before: Pod | None, after: Pod | None) -> Iterator[answers.ComparedClaim]:
-    """Set the claims of a pod side by side, by its names for them."""
+    """Compare the claims of a pod, by its names for them."""
     one, other = (
         {each["name"]: each for each in pod.get("claims", ())} if pod else {} for pod in (before, after)
     )
@@ -183,7 +183,7 @@ def _claims(before: Pod | None, after: Pod | None) -> Iterator[answers.ComparedC
 
 
 def _held(claim: PodClaim | None) -> tuple[str | None, list[tuple[str, str]]]:
-    """Return what a claim has: its CPUs, and its devices."""
+    """Return the CPUs and devices of a claim."""
     if claim is None:
         return None, []
     return claim["cpus"], sorted((each["driver"], each["device"]) for each in claim["devices"])
@@ -200,12 +200,12 @@ def _claims_part(
 
 
 def _compared(verdict: Verdict | None) -> tuple[str, str]:
-    """Return what must agree; messages hold figures that differ all the time."""
+    """Return the parts that must be equal; messages contain numbers that always differ."""
     return (verdict["outcome"], verdict.get("reason", "")) if verdict else ("", "")
 
 
 def _kinds(pods: Sequence[Pod]) -> dict[str, ContainerKind]:
-    """Name all containers that either side placed, with their kinds, in the order of their pod."""
+    """Return the kinds of all containers that either side placed, by name, in the order of their pod."""
     placed = sorted(pods, key=lambda pod: len(pod["containers"]), reverse=True)
     return {each["name"]: each["kind"] for pod in placed for each in pod["containers"]}
 
@@ -267,7 +267,7 @@ def _placement(name: str, pod: Pod | None) -> answers.Placement | None:
 
 
 def _own(placement: answers.Placement | None) -> CPUSet:
-    """Return the CPUs that are the container's or its pod's (KEP-5526), and no other pod's."""
+    """Return the CPUs that only the container or its pod has (KEP-5526)."""
     return _exclusive(placement) | _in_pod_pool(placement)
 
 

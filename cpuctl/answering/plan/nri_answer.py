@@ -1,7 +1,7 @@
-"""What a plugin of the Node Resource Interface would answer for a plan (schema: ``cpuctl schema nriplan``).
+"""The answers of a Node Resource Interface plugin for a plan (schema: ``cpuctl schema nriplan``).
 
-Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: the answer to CreateContainer adjusts the container
-that comes, and updates others. What is absent, and an empty set, is left as it is.
+Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: the answer to CreateContainer adjusts the new container
+and updates others. Absent values and empty sets change nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATIC = "static"
 
 
 def nri_document(plan: StartedPlan | NotStartedPlan, node: Node | None) -> NRIPlan:
-    """Return the answers for a plan; *node* is as the plan leaves it, None if no kubelet runs."""
+    """Return the answers for a plan; *node* is the node after it, None if no kubelet runs."""
     answers: list[NRIAnswer] = []
     if "after" in plan and node is not None:
         planned = {pod["uid"] for pod in plan["pods"]}
@@ -51,7 +51,7 @@ def _by_cpus(plan: StartedPlan) -> bool:
 
 
 def _running(node: Node, planned: set[str]) -> Iterator[NRIMatch]:
-    """Yield the containers that run already, and share their CPUs."""
+    """Yield the running containers that share their CPUs."""
     for uid, pod in node.active.items():
         for each in pod.all_containers:
             shares = node.cpu.state.assigned(uid, each.name) is None
@@ -81,7 +81,7 @@ def _answers(plan: StartedPlan, sharing: list[NRIMatch]) -> Iterator[NRIAnswer]:
                 "adjust": _adjustment(container, by_cpus=_by_cpus(plan)),
                 "update": [{"match": each, "linux": linux} for each, linux in update],
             }
-            # The kubelet admits a pod as a whole: with its first container the pool is what it will be.
+            # The kubelet admits a pod as a whole: the pool has its final CPUs from the first container on.
             update = []
             if container["isolation"] == "host" and container["kind"] != "init":
                 sharing.append(match)
@@ -92,7 +92,7 @@ def _placed(pod: Pod) -> Sequence[PlacedContainer]:
 
 
 def _own(pod: Pod) -> CPUSet:
-    """Return the CPUs that are a pod's alone."""
+    """Return the CPUs that belong only to a pod."""
     own = CPUSet.parse(pod.get("podCPUs", ""))
     for container in _placed(pod):
         if container["isolation"] != "host":
@@ -107,18 +107,18 @@ def _adjustment(container: PlacedContainer, *, by_cpus: bool) -> NRIAdjustment:
 
 
 def linux_answer(cpus: str, mems: str = "") -> NRILinux:
-    """Write CPUs and memory nodes as runtimes do; what is empty is left out, and so is untouched."""
+    """Write CPUs and memory nodes as runtimes do; leave out empty sets, so that they remain unchanged."""
     return {"resources": {"cpu": {**({"cpus": cpus} if cpus else {}), **({"mems": mems} if mems else {})}}}
 
 
-# What a plugin of a container runtime has answered, as plain data and as a line of a log.
+# The answers of a container runtime's plugin, as plain data and as log lines.
 
 
 _FEW = 4
 
 
 def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -> NRIEvent:
-    """Report one answer, in the shape of the answers of ``plan -o nri``."""
+    """Report one answer, in the form of ``plan -o nri``."""
     return {
         "apiVersion": API_VERSION,
         "kind": "NRIEvent",

@@ -1,4 +1,4 @@
-"""Who holds which CPU after a plan: what its picture is drawn from."""
+"""The holders of CPUs after a plan: the data of its picture."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> PlanPicture:
-    """List every CPU with the marks of its holders, and the holders; *pods* are those with names.
+    """List every CPU with the marks of its holders, and the holders; *pods* are those whose names are known.
 
-    What is no started node holds nothing.
+    A *node* that is not a started one holds nothing.
     """
     if not isinstance(node, Node):
         return _of(machine, CPUStateFile(policy_name="none", default_cpu_set=machine.online), Owners.of([]))
     known = {pod.uid: pod for pod in (*node.active.values(), *pods)}
     state = node.state_file()
     if node.policy is None:
-        # Without a policy, the kubelet keeps no pool: every container runs on all CPUs.
+        # Without a policy, the kubelet has no pool: every container runs on all CPUs.
         state = replace(state, default_cpu_set=machine.online)
     return _of(machine, _while_running(state, known), Owners.of(known.values()))
 
@@ -43,7 +43,7 @@ def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> PlanPicture:
 
 
 def _while_running(state: CPUStateFile, pods: Mapping[str, StoredPod]) -> CPUStateFile:
-    """Leave to init containers only what no later container of their pod has got from them."""
+    """Leave init containers only the CPUs that no later container of their pod has reused."""
     entries = {
         uid: _of_the_last(containers, pods[uid]) if uid in pods else containers
         for uid, containers in state.entries.items()

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.configuration import NotStartedOutcome
 
 MOST_SETS = 100
-"""How many of the sets that a policy considered are reported."""
+"""The maximum number of reported sets that a policy considered."""
 _TAKEN = (
     "reserved or held by another pod: if cores differ in size (for example, if a CPU is offline), the "
     "kubelet may consider a core free that is not (kubernetes issue 124066)"
@@ -67,7 +67,7 @@ _POOL_WARNINGS = {
 def plan_document(
     node: Node, admissions: Sequence[Admission], header: PlanHeader, parts: PlanParts
 ) -> StartedPlan:
-    """Describe a started node, every decision in order, and what is left; *parts* come behind it."""
+    """Describe a started node, every decision in order, and what is left; *parts* are appended."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
@@ -90,7 +90,7 @@ def plan_document(
 
 
 def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
-    """Describe what an admitted pod has for its claims, if it has any."""
+    """Describe the allocations of an admitted pod's claims, if it has any."""
     if node.claims is None or not isinstance(admission.verdict, Admitted):
         return {}
 
@@ -118,7 +118,7 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
 def not_started_document(
     start: NotStartedOutcome, header: UnstartedPlanHeader, check: str = ""
 ) -> NotStartedPlan:
-    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
+    """Describe a kubelet that does not, or might not, start; *check* is the command that shows the fix."""
     from cpuctl.answering.config.starts import not_started_answer
 
     following: NextPart = {"next": check} if check else {}
@@ -134,12 +134,12 @@ def not_started_document(
 
 
 def node_answer(node: Node) -> answers.Node:
-    """Describe the machine as the kubelet counts it, and what pods get of it."""
+    """Describe the machine as the kubelet counts it, and the part available to pods."""
     policy, available = node.policy, node.allocatable
     scope: answers.ScopePart = {}
     if node.topology_manager.policy != "none":
         scope = {"topologyManagerScope": "pod" if node.topology_manager.scope == "pod" else "container"}
-    # CPU in milli, everything else in bytes or pieces.
+    # CPU in millicores, everything else in bytes or pieces.
     amounts: answers.AllocatablePart = (
         {} if available is None else {"allocatable": {**available.amounts, "pods": available.pods}}
     )
@@ -182,7 +182,7 @@ def _never_shared(node: Node) -> int:
 
 
 def pod_answer(node: Node, admission: Admission) -> answers.Pod:
-    """Describe the decision on one pod, with what its containers read and what its claims are served."""
+    """Describe the decision on one pod, with the values its containers read and its claims' allocations."""
     pod = admission.pod
     cpus = admission.pod_cpus if isinstance(admission.verdict, Admitted) else 0
     held: answers.PodCPUs = {"podCPUs": cpu_list(cpus)} if cpus else {}
@@ -205,7 +205,7 @@ def pod_answer(node: Node, admission: Admission) -> answers.Pod:
 
 
 def _containers(topology: CPUTopology, admission: Admission) -> Iterator[answers.Container]:
-    """Describe what containers get; what a rejected pod held for a moment is free again."""
+    """Describe what containers get; the temporary allocation of a rejected pod is free again."""
     if isinstance(admission.verdict, Admitted):
         yield from placed_containers(topology, admission)
         return
@@ -221,7 +221,7 @@ def placed_containers(topology: CPUTopology, admission: Admission) -> Iterator[a
 
 
 def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
-    """Return what containers of an admitted pod read of resources by the downward API, if any does."""
+    """Return the resources that containers of an admitted pod read by the downward API, if any does."""
     refs = admission.pod.field_refs
     if not refs or not isinstance(admission.verdict, Admitted):
         return {}
@@ -254,12 +254,12 @@ def round_answer(hint_round: HintRound) -> answers.HintRound:
 
 
 def verdict_answer(verdict: Verdict) -> answers.Verdict:
-    """Describe a verdict: its outcome, and the kubelet's words if there are any."""
+    """Describe a verdict: its outcome, and the kubelet's message if there is one."""
     return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**refusal_answer(verdict)}
 
 
 def refusal_answer(verdict: Verdict) -> answers.Refusal:
-    """Describe a verdict that is no admission."""
+    """Describe a verdict other than an admission."""
     assert not isinstance(verdict, Admitted)
     match verdict:
         case Rejected():
@@ -331,7 +331,7 @@ def _placed(topology: CPUTopology, placement: Placement) -> answers.PlacedContai
 
 
 def _weighed(placement: Placement) -> answers.PolicyChoice:
-    """Describe how a policy in the kubelet's place came to its choice."""
+    """Describe how a policy in the kubelet's place reached its choice."""
     if not placement.weighings:
         return {}
     return {"weighings": [_weighing(each) for each in placement.weighings]}
@@ -367,7 +367,7 @@ def _evidence(alignment: Alignment) -> answers.Aligned:
 
 
 def after_answer(node: Node) -> answers.CPUsLeft:
-    """Describe what is left of the CPUs, in all and on each NUMA node."""
+    """Describe the remaining CPUs, in total and on each NUMA node."""
     shared = node.state.default
     free = shared & ~node.policy.reserved if node.policy else 0
     return {
@@ -389,7 +389,7 @@ def after_answer(node: Node) -> answers.CPUsLeft:
 
 
 def _missed_at_restart(node: Node) -> int:
-    """Return the reserved CPUs that a kubelet wants to find in the shared pool when it restarts."""
+    """Return the reserved CPUs that a restarting kubelet expects in the shared pool."""
     policy = node.policy
     return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
 
@@ -434,7 +434,7 @@ def cpu_list(mask: int) -> str:
 
 
 def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
-    """Say what such a pod loses, or that it is rejected, and where that is known from."""
+    """Warn of what such a pod loses, or of its rejection, with the issues that report it."""
     for admission in admissions:
         if found := admission.readmission:
             name = admission.pod.full_name

@@ -1,4 +1,4 @@
-"""The answer of ``cpuctl plan``, put together from its parts: one plan, or two side by side."""
+"""The answer of ``cpuctl plan``, assembled from its parts: one plan, or two side by side."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 def planning_header(planning: Planning) -> PlanningHeader:
-    """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
+    """Return the first members of answers: the sources of the inputs, the kubelet's policies."""
     kubelet = kubelet_answer(planning.kubelet, planning.policy)
     return {"sources": planning.sources.entries, "kubelet": kubelet}
 
 
 def kubelet_answer(kubelet: Kubelet, policy: ChosenPolicy | None = None) -> KubeletPolicies:
-    """Name a kubelet's release and policies, and the one that decides in its place, if any."""
+    """Describe a kubelet's release and policies, and the policy that decides in its place, if any."""
     config = kubelet.config
     return {
         "version": str(kubelet.version),
@@ -51,12 +51,12 @@ def kubelet_answer(kubelet: Kubelet, policy: ChosenPolicy | None = None) -> Kube
 
 
 def policy_part(policy: ChosenPolicy | None) -> PolicyPart:
-    """Name a policy that decides in the kubelet's place, if any does."""
+    """Describe the policy that decides in the kubelet's place, if any does."""
     return {} if policy is None else {"policy": policy_answer(policy)}
 
 
 def policy_answer(policy: ChosenPolicy) -> PolicyInPlace:
-    """Name a policy that decides in the kubelet's place."""
+    """Describe a policy that decides in the kubelet's place."""
     plugin = policy.plugin
     return {
         "name": plugin.name,
@@ -71,7 +71,7 @@ def policy_answer(policy: ChosenPolicy) -> PolicyInPlace:
 def planned_document(
     planner: Planner, plan: Plan, sources: Sources, explain: str = ""
 ) -> answers.StartedPlan | answers.NotStartedPlan:
-    """Describe a plan whose inputs come from the *sources*; *explain* is the command that tells more."""
+    """Describe a plan whose inputs come from the *sources*; *explain* is the command for more details."""
     from cpuctl.answering.plan.plan_answer import not_started_document, plan_document
 
     header: answers.PlanHeader = {
@@ -103,7 +103,7 @@ def planned_document(
 
 
 def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
-    """Name the command for pods that request unknown resources, break rules, or get no CPUs by policy."""
+    """Return the command for pods that request unknown resources, break rules, or get no CPUs by policy."""
     from cpuctl.pods.model import QosClass
 
     command = ""
@@ -164,7 +164,7 @@ def _headroom(plan: Plan, node: Node) -> answers.CapacityPart:
 
 
 def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
-    """Return the state that the plan was made from, so that applying it can detect changes."""
+    """Return the state from which the plan was made, so that applying it can detect changes."""
     files: list[answers.StateFile] = [
         {"path": name, "sha256": digest} for name, digest in sorted(digests.items())
     ]
@@ -172,7 +172,7 @@ def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
 
 
 def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanComparison:
-    """Describe two plans side by side, and the differences between their releases that the pods show."""
+    """Compare two plans, and describe the differences between their releases that affect the pods."""
     from cpuctl.answering.plan.comparison_answer import comparison_document, difference_answer
     from cpuctl.operations.comparison import shown_differences
 
@@ -189,7 +189,7 @@ def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanC
 def unloaded_comparison(
     sides: Iterable[tuple[Side, Planner | None]], sources: Sources
 ) -> answers.PlanComparison:
-    """Describe two sides of which one at least cannot load its configuration: it has no planner."""
+    """Describe two sides, at least one of which cannot load its configuration and has no planner."""
     from cpuctl.answering.plan.comparison_answer import comparison_document
 
     one, other = (
@@ -209,7 +209,7 @@ def _unloaded_side(side: Side) -> PlannedSide:
 
 
 def _moves(document: answers.PlanComparison) -> bool:
-    """Return whether both kubelets start, and something becomes of a pod that does not on the other side."""
+    """Return whether both kubelets start, and at least one pod's outcome differs between the sides."""
     started = all(side["start"]["outcome"] == "Started" for side in (document["a"], document["b"]))
     return started and document["summary"]["changed"] > 0
 
@@ -236,7 +236,7 @@ def _side(planner: Planner, side: Side) -> PlannedSide:
 
 
 def mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[MixedCores]:
-    """Name containers with CPUs of performance and of efficiency cores, their own or in their pod's pool."""
+    """Name containers with CPUs of performance and efficiency cores, their own or in their pod's pool."""
     kinds = machine.core_kinds
     if not kinds.performance or not kinds.efficiency:
         return

@@ -19,7 +19,7 @@ _UNPROTECTED = ("memory.min", "memory.low")
 
 
 class _Item(NamedTuple):
-    """One result for a pod; items are the same if ``value`` is, whatever else is reported about them."""
+    """One result for a pod; items are the same if ``value`` is, regardless of the displayed text."""
 
     area: answers.Area
     name: str
@@ -28,12 +28,12 @@ class _Item(NamedTuple):
 
     @property
     def shown_text(self) -> str:
-        """What people read."""
+        """The text for people."""
         return self.text or self.value
 
 
 class Side(NamedTuple):
-    """One side of a comparison: what it is called, its pods and how their cgroups are written down."""
+    """One side of a comparison: its name, its pods and how their cgroups are written."""
 
     header: answers.ComparedSide
     pods: Sequence[PodFacts]
@@ -41,7 +41,7 @@ class Side(NamedTuple):
 
 
 def diff_document(before: Side, after: Side, sources: Sources) -> answers.PodsDiff:
-    """Compare pods by their names; single ones also if the names differ."""
+    """Compare pods by name; single pods also if their names differ."""
     pods = [_compared(pair, before, after) for pair in _pairs(before.pods, after.pods)]
     statuses = [pod["status"] for pod in pods]
     return {
@@ -118,7 +118,7 @@ def _changes(before: answers.PodFacts, after: answers.PodFacts) -> Iterator[answ
 
 
 def _items(pod: answers.PodFacts) -> Iterator[_Item]:
-    """List what a pod comes to."""
+    """List the results for a pod."""
     for text in pod["apiServer"]["refusals"]:
         yield _Item("admission", "API server", text)
     if pod["kubelet"]["rejected"]:
@@ -162,7 +162,7 @@ def _read_inside(read: DownwardItem) -> _Item:
 
 
 def _cgroup(name: str, cgroup: answers.Cgroup) -> Iterator[_Item]:
-    """List what files show; to protect no memory is what the kernel does anyway."""
+    """List the contents of files; leave out the default, protecting no memory."""
     for file, content in cgroup["files"].items():
         if not file.endswith(".rsvd.max") and not (file in _UNPROTECTED and content["text"] == "0"):
             yield _Item("cgroup", f"{name} {file}", content["text"])
@@ -175,7 +175,7 @@ def _pinning(name: str, claim: answers.ExclusiveCPUs) -> _Item:
 
 
 def _amount(entry: Amount) -> tuple[str, str]:
-    """Compare by the number, tell as it is written."""
+    """Return the number to compare by, and the text as written."""
     return str(entry["number"]), str(entry["quantity"])
 
 

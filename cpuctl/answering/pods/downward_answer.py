@@ -1,4 +1,4 @@
-"""What containers read of resources by the downward API, as a plain document."""
+"""The resources that containers read by the downward API, as a plain document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def downward_context(node: Node, held: Mapping[str, int]) -> DownwardContext:
-    """Return who tells on *node*; *held* are containers' exclusive CPUs (masks), 0 for those that share."""
+    """Return the values of *node*; *held* are containers' exclusive CPUs (masks), 0 for those that share."""
     known = node.allocatable
     return DownwardContext(
         minor=node.pod_rules.minor,
@@ -37,7 +37,7 @@ def downward_context(node: Node, held: Mapping[str, int]) -> DownwardContext:
 
 
 def variable_answer(ref: ResourceFieldRef) -> VariableReference:
-    """Describe a reference that a variable makes, and what it asks for."""
+    """Describe a variable's reference, and what it requests."""
     return {
         "variable": {"container": ref.reader, "name": ref.name},
         "file": None,
@@ -46,7 +46,7 @@ def variable_answer(ref: ResourceFieldRef) -> VariableReference:
 
 
 def file_answer(ref: ResourceFieldRef) -> FileReference:
-    """Describe a reference that a file makes, and what it asks for."""
+    """Describe a file's reference, and what it requests."""
     return {"variable": None, "file": {"volume": ref.volume, "path": ref.name}, **_requested(ref)}
 
 
@@ -59,12 +59,12 @@ def _requested(ref: ResourceFieldRef) -> ResourceReference:
 
 
 def value_answer(value: DownwardValue) -> ReadValue:
-    """Describe what is read: null if that is not known, or the kubelet's error."""
+    """Describe the value read: null if unknown, or the kubelet's error."""
     return {"text": value.text, "error": value.error or None, "rule": value.rule or None}
 
 
 def downward_answer(ref: ResourceFieldRef, value: DownwardValue) -> DownwardItem:
-    """Describe one reference and what is read there."""
+    """Describe one reference and the value read through it."""
     if ref.in_file:
         return {**file_answer(ref), **value_answer(value)}
     return {**variable_answer(ref), **value_answer(value)}

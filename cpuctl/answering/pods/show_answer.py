@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
     from cpuctl.pods.out_of_memory import Ranked
 
-# What follows from one pod, as a plain document: ``pods show`` prints it, ``pods diff`` compares two.
+# The facts derived from one pod, as a plain document: ``pods show`` prints it, ``pods diff`` compares two.
 
 
 _WEIGHT = "cpu.weight"
 
 
 class CgroupView(Record):
-    """How cgroup values are written down; ``formula`` is None if the runtime's is not known."""
+    """How cgroup values are written; ``formula`` is None if the runtime's is unknown."""
 
     version: int
     host: CgroupHost
     formula: WeightFormula | None
 
     def files(self, values: CgroupValues, formula: WeightFormula | None) -> dict[str, CgroupFile]:
-        """Name the files of this version with what they show; a weight can be one of two."""
+        """Return this version's files with their contents; a weight can be one of two."""
         if self.version == 1:
             return v1_files(values, self.host)
         linear, curved = (v2_files(values, each, self.host) for each in WeightFormula)
@@ -52,13 +52,13 @@ class CgroupView(Record):
 
 
 def cgroup_view(view: NodeView) -> CgroupView:
-    """Return how a node's cgroup values are written down."""
+    """Return how a node's cgroup values are written."""
     host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
     return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
 
 
 def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
-    """Describe one pod: its classes and sums, its cgroups, its containers, who reads what."""
+    """Describe one pod: its classes and sums, its cgroups, its containers, its downward API readers."""
     return {
         "qosClass": facts.qos.qos_class.value,
         "qosReason": facts.qos.reason,
@@ -84,7 +84,7 @@ def _rejection(facts: PodFacts) -> answers.NotRejected | answers.RejectedByKubel
 
 
 def _amounts(facts: PodFacts) -> Iterator[answers.StoredAmount]:
-    """List every amount of the pod as it is stored, in the order of the manifest, with its source."""
+    """List every amount of the pod as stored, in the order of the manifest, with its source."""
     pod, sources = facts.stored.pod, facts.stored.sources
     groups = [(each.name, each.resources) for each in pod.all_containers]
     if pod.resources is not None:
@@ -117,7 +117,7 @@ def _effective(amounts: Mapping[str, Effective]) -> list[answers.EffectiveAmount
 def _cgroup(
     values: CgroupValues, rules: CgroupRules, view: CgroupView, formula: WeightFormula | None
 ) -> answers.Cgroup:
-    """Report values and files, a container's weight by both formulas while its runtime is not known."""
+    """Describe values and files; a container's weight by both formulas if its runtime is unknown."""
     return {
         "cpuShares": values.shares,
         "cpuWeight": {
@@ -194,7 +194,7 @@ def _reading(reading: ConsumedAmount) -> answers.Read:
 
 
 def show_document(shown: ShownPods, view: CgroupView, header: answers.ViewHeader) -> answers.PodsShow:
-    """Describe pods and what governs their namespaces."""
+    """Describe pods and the policies of their namespaces."""
     return {
         "apiVersion": API_VERSION,
         "kind": "PodsShow",
@@ -207,7 +207,7 @@ def show_document(shown: ShownPods, view: CgroupView, header: answers.ViewHeader
 
 
 def view_header(view: NodeView, sources: Sources) -> answers.ViewHeader:
-    """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
+    """Return the first members of answers: sources of inputs, releases, known facts of the node."""
     memory, allocatable = view.node.memory, view.node.allocatable
     return {
         "sources": sources.entries,
@@ -263,7 +263,7 @@ def _limit_range(limit_range: LimitRange) -> answers.LimitRange:
 
 
 def _quota(quota: ResourceQuota, used: Mapping[str, Quantity]) -> answers.Quota:
-    """Report a quota with what is used of it once all pods are created that it lets pass."""
+    """Describe a quota with its usage after the creation of all pods that it allows."""
     return {
         "namespace": quota.namespace,
         "name": quota.name,

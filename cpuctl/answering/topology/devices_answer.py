@@ -20,7 +20,7 @@ NO_NODE = "none"
 
 
 def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPart:
-    """Describe what a container gets of device plugins; nothing if it gets nothing."""
+    """Describe the plugin devices that a container gets; return nothing if it gets none."""
     if not placement.devices:
         return {}
 
@@ -43,7 +43,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
 
 
 def devices_left(provider: DeviceProvider) -> DevicesLeftPart:
-    """Describe all registered devices and those that are left; nothing if none are known."""
+    """Describe all registered devices and the free ones; return nothing if none are known."""
     if not provider.pools:
         return {}
     return {"devices": [entry for resource in provider.pools for entry in _left(provider, resource)]}
@@ -63,7 +63,7 @@ def _left(provider: DeviceProvider, resource: str) -> Iterator[DevicesLeft]:
 
 
 def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
-    """Warn of pods whose devices a kubelet might take elsewhere: what follows depends on one choice."""
+    """Warn of pods for which a kubelet might choose other devices: later decisions depend on that choice."""
     for admission in admissions:
         resources = {
             grant.resource: None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def topology_memory(source: MachineSource, config: KubeletConfiguration, outcome: StartOutcome) -> Memory:
-    """Count the memory of every NUMA node, and say whether a kubelet starts that counts so."""
+    """Count the memory of every NUMA node, and report whether a kubelet starts with that count."""
     free = {
         (node.id, name): amount for node in source.machine.numa_nodes for name, amount in _free(node).items()
     }
@@ -45,6 +45,6 @@ def _amounts(line: NodeAmounts, free: int | None) -> Amounts:
 
 
 def _free(node: NumaNode) -> dict[str, int]:
-    """Return what the kernel says is free now, if it does."""
+    """Return the free memory that the kernel reports, if it does."""
     memory = {} if node.free_bytes is None else {MEMORY: node.free_bytes}
     return memory | hugepages_by_name(InfoNode(id=node.id, cores=(), hugepages=node.free_hugepages))

@@ -70,7 +70,7 @@ def _summary(machine: Machine) -> answers.Summary:
 
 
 def _synthetic(machine: Machine) -> tuple[str | None, str | None]:
-    """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
+    """Write the machine in one line that ``-m`` accepts, or explain why that is impossible."""
     from cpuctl.machine.synthetic import describe_synthetic
 
     try:
@@ -118,7 +118,7 @@ def _cache(cache: Cache) -> answers.Cache:
 
 
 def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
-    """Yield a row for every CPU, online or not: where it sits, what it is."""
+    """Yield a row for every CPU, online or not: its place and its properties."""
     cores = _numbers(machine.cores) if machine.cores_known else {}
     l1d, l1i = _cache_numbers(machine, 1, "Data"), _cache_numbers(machine, 1, "Instruction")
     l2, l3 = _cache_numbers(machine, 2, "Unified"), _cache_numbers(machine, 3, "Unified")
@@ -193,7 +193,7 @@ _MOST_MARKS = 3
 
 
 def map_answer(machine: Machine, cpus: HeldCPUs) -> HeldMap:
-    """List every CPU of the machine with the marks of its holders, and the CPUs that it has not."""
+    """List every CPU of the machine with the marks of its holders, and held CPUs that it does not have."""
     pool, known = CPUSet.parse(cpus["sharedPool"]), machine.online | machine.offline
     marks = _marks(_leaves(cpus["holders"]), known)
     return {
@@ -215,10 +215,10 @@ def map_answer(machine: Machine, cpus: HeldCPUs) -> HeldMap:
 
 
 def _leaves(holders: Iterable[CPUHolder]) -> list[tuple[str, str, CPUSet]]:
-    """Return UID, mark and CPUs of every holder, those with few CPUs first.
+    """Return UID, mark and CPUs of every holder, those with the fewest CPUs first.
 
-    So a pod that holds CPUs as a whole is shown if no container of it holds any, or if several hold the same
-    ones: those are its pool (KEP-5526). An init container is shown if no other has taken its place.
+    So a pod that holds CPUs as a whole is shown if none of its containers holds any, or if several hold the
+    same ones, its pool (KEP-5526). An init container is shown if no other container has reused its CPUs.
     """
     listed = list(holders)
     pods = {holder["podUID"]: holder["mark"] for holder in listed if holder["holding"] == "pod"}

@@ -1,4 +1,4 @@
-"""NodeResourceTopologies as ``kubectl apply -f -`` takes them."""
+"""NodeResourceTopologies as input of ``kubectl apply -f -``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cpuctl.scheduler.node_topology import API_VERSION, KIND, NodeTopology, Zone
 
 
 def topologies_document(topologies: Sequence[NodeTopology]) -> dict[str, Any]:
-    """Write one object, or a List of several; quantities are texts, as an API server stores them."""
+    """Write one object, or a List of several; quantities are strings, as an API server stores them."""
     objects = [topology_document(each) for each in topologies]
     if len(objects) == 1:
         return objects[0]
@@ -17,7 +17,7 @@ def topologies_document(topologies: Sequence[NodeTopology]) -> dict[str, Any]:
 
 
 def topology_document(topology: NodeTopology) -> dict[str, Any]:
-    """Write one object; what is empty is left out, as Go does."""
+    """Write one object; leave out empty values, as Go does."""
     metadata: dict[str, Any] = {"name": topology.name}
     if topology.annotations:
         metadata["annotations"] = dict(topology.annotations)

@@ -35,7 +35,7 @@ class CommitOptions(Record):
 
     @property
     def writes(self) -> bool:
-        """Whether anything is to be written."""
+        """Whether any file is to be written."""
         return bool(self.yes or self.write_state)
 
     def check(self) -> None:

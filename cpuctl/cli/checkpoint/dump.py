@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint dump``: which containers hold which CPUs and memory, according to the state files."""
+"""``cpuctl checkpoint dump``: the containers that hold CPUs and memory, according to the state files."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -154,7 +154,7 @@ def reserve(
         document["refusal"]["next"] = kubelet_command(verb, machine, kubelet, memory)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
-        # Nothing goes to stdout: a file of sentences is not a drop-in file.
+        # Nothing is written to stdout: a file of sentences is not a drop-in file.
         note(f"error: {_reason(document['refusal'])}", style)
     else:
         emit(document, style)

@@ -21,7 +21,7 @@ ITEMS = {
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write every item as one line of JSON; nothing if there are none."""
+    """Write every item as one line of JSON; without items, write nothing."""
     escaped = not takes_every_character()
     for item in document[ITEMS[document["kind"]]]:
         sys.stdout.write(json.dumps(item, ensure_ascii=escaped) + "\n")

@@ -18,7 +18,7 @@ def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every re
 
 
 def metrics_text(document: Document) -> str:
-    """Return the metrics of an answer, with all series of a metric together; empty if there are none."""
+    """Return the metrics of an answer, with all series of a metric together; empty without metrics."""
     samples = sorted(document.get("metrics", ()), key=lambda sample: str(sample["name"]))
     return "".join(
         f"{line}\n"

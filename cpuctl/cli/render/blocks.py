@@ -33,7 +33,7 @@ class Lines(NamedTuple):
 
 
 def next_cell(what: str, command: str) -> Cell:
-    """Return the last line of an answer: what to type next, and why."""
+    """Return the last line of an answer: the next command, and its purpose."""
     return Cell(f"Next, {what}: {command}")
 
 

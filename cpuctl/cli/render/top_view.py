@@ -1,4 +1,4 @@
-"""The screen of ``cpuctl top`` as lines of styled text, for any terminal; a ``View`` has what is shown.
+"""The screen of ``cpuctl top`` as lines of styled text, for any terminal; a ``View`` is its state.
 
 Every line fits the width. Without colour, marks replace it.
 """

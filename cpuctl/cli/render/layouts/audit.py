@@ -135,7 +135,7 @@ _NO_POLICY = {
 
 
 def node_lines(node: AuditedNode) -> Iterator[Cell]:
-    """Show the node's control groups and policy, then the use of its CPUs, without what it lacks."""
+    """Show the node's control groups and policy, then the use of its CPUs, without unused kinds."""
     version = node["cgroupVersion"]
     groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no cgroups"
     policy = node["cpuManagerPolicy"]

@@ -1,4 +1,4 @@
-"""Layout of a capture: what it contains, and what it lacks."""
+"""Layout of a capture: its contents, and the missing parts."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _quota(group: Group, text: str) -> str:
 
 
 def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
-    """List what differs and, with *wide*, every expected value that has no column."""
+    """List differences and, with *wide*, every expected value that has no column."""
     for group in groups:
         title, files = _title(group), group["files"]
         for name, value in files.items():

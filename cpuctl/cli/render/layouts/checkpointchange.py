@@ -1,4 +1,4 @@
-"""Layout of changes to state files: what is done and why, which containers gain or lose, what is verified."""
+"""Layout of changes to state files: the changes and their reasons, gains and losses, what is verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout of state files: what each is, which container holds what, and the machine with its owners."""
+"""Layout of state files: the files, their holders, and the machine with its owners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = 3
 
 
 def blocks(document: answers.CheckpointDump, *, wide: bool) -> Iterator[Block]:
-    """Lay out a dump; wide adds UIDs, bytes and what is allocated to pods for a resize."""
+    """Lay out a dump; wide adds UIDs, bytes and the resources allocated to pods for a resize."""
     yield Lines(tuple(file_line(file, wide=wide) for file in document["files"]))
     if cpus := document.get("cpus"):
         yield from _cpus(cpus, document.get("map"), wide=wide)
@@ -69,7 +69,7 @@ def _claims(claims: Sequence[answers.PreparedClaim], *, wide: bool) -> Table:
 
 
 def _some(names: Sequence[str], *, wide: bool) -> str:
-    """List as many names as fit a line."""
+    """List as many names as fit on a line."""
     shown = names if wide else names[:_SHOWN]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
     return (", ".join(shown) or "-") + more

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
-    """Lay out a check; wide adds columns with what was expected and how to fix it."""
+    """Lay out a check; wide adds columns with expected values and fixes."""
     stated = (
         [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     )

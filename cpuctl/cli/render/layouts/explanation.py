@@ -89,7 +89,7 @@ def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 
 
 def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
-    """Show what the pod gets for its claims, or compare available devices with them."""
+    """Show the allocations of the pod's claims, or compare available devices with the claims."""
     yield from claims_blocks([document["pod"]], wide=wide)
     if document.get("claimDevices"):
         from cpuctl.cli.render.layouts.claimallocation import devices_table as claim_devices
@@ -156,7 +156,7 @@ def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Explain by which rule the pod does not run, or what its claims lack."""
+    """Explain the rule by which the pod does not run, or what its claims lack."""
     pod = document["pod"]
     if "claimProblem" in pod:
         yield "CLAIMS", Cell(f"it does not start: {pod['claimProblem']}", "red")
@@ -184,7 +184,7 @@ def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _far_devices(document: ExplainedDecision) -> Iterator[str]:
-    """Explain how devices came to be on other NUMA nodes than their container's CPUs."""
+    """Explain why devices are on other NUMA nodes than their container's CPUs."""
     for container in _containers(document):
         if "cpus" in container and container["exclusive"] and container.get("devicesAligned") is False:
             devices = CPUSet.parse(
@@ -270,7 +270,7 @@ def _asked_rounds(document: ExplainedDecision) -> list[Round]:
 
 
 def _round(hint_round: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
-    """Show what each provider offered, without the provider that never has a preference."""
+    """Show the hints of each provider, without the provider that never has a preference."""
     name, merged = hint_round["container"] or "(pod)", _merged(hint_round["merged"])
     for offer in hint_round["offers"]:
         if offer["provider"] == silent:

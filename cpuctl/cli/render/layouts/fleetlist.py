@@ -142,7 +142,7 @@ def _difference(difference: FactDifference, other: str) -> str:
 
 
 def _without(one: str, other: str) -> str:
-    """Omit from a long list what the other list contains, too."""
+    """Omit from a long list the items that are also in the other list."""
     shared = set(other.split())
     return " ".join(each for each in one.split() if each not in shared)
 
@@ -221,5 +221,5 @@ def error_text(node: UnreadableNode) -> str:
 
 
 def record_again(which: str = "on each node whose recording is unreadable") -> Cell:
-    """Return what to type on nodes whose recording contains nothing or too little."""
+    """Return the command for nodes whose recording contains nothing or too little."""
     return next_cell(which, "sudo cpuctl capture NODE.tar.gz")

@@ -47,7 +47,7 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
 
 
 def _next(document: FleetPlan) -> Iterator[Cell]:
-    """Return what to type next if a pod is not admitted, or a node cannot be planned."""
+    """Return the next command if a pod is not admitted, or a node cannot be planned."""
     summary = document["summary"]
     if command := document.get("next"):
         kept = summary["wouldNotStart"] or summary["startUndetermined"]

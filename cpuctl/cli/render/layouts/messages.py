@@ -18,7 +18,7 @@ _ELSEWHERE = (
     "  a pod is rejected           cpuctl explain POD -f PODS",
     "  the kubelet does not start  cpuctl config check; cpuctl checkpoint verify",
 )
-"""What to type if nothing is recognized."""
+"""The text if nothing is recognized, with commands to try."""
 
 
 _NAMES = "PODS: the pod's manifest; NODE: a recording (cpuctl capture). On the node itself, omit -m NODE."

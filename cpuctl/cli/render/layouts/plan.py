@@ -135,14 +135,14 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
 
 
 def pods_tables(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Iterator[Table]:
-    """Show pods as ``pods_table`` does, but devices in a table of their own: a row for all is too long."""
+    """Show pods as ``pods_table`` does, but devices in a separate table: a row for both is too long."""
     yield pods_table(pods, wide=wide, masks=masks, devices=False)
     if (granted := granted_table(pods)).rows:
         yield granted
 
 
 def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False, devices: bool = True) -> Table:
-    """Show one row a container; wide adds its kind and how its CPUs were chosen, and with *masks* those."""
+    """Show one row per container; wide adds its kind and how its CPUs were chosen, *masks* their masks."""
     columns = ["POD", "CONTAINER", "CPUS", *_ALIGNMENTS.values(), *memory_columns(pods)]
     columns += device_columns(pods) if devices else ()
     columns += ["KIND", "QOS", *(["MASK"] if masks else []), "HOW"] if wide else []
@@ -155,7 +155,7 @@ def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False, devices:
 
 
 def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
-    """Yield for every pod whether the kubelet reached it: it reads none after the one that makes it fail."""
+    """Yield for every pod whether the kubelet reached it: it reads none after one that makes it fail."""
     alive = True
     for pod in pods:
         yield pod, alive
@@ -191,7 +191,7 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
 
 
 def _holds_nothing(pod: Pod) -> bool:
-    """Return whether a pod is turned away before its containers are looked at, and has no claims."""
+    """Return whether a pod is rejected before its containers are examined, and has no claims."""
     given = any("cpus" in container for container in pod["containers"])
     return bool(pod["outcome"] != "Admitted" and pod["containers"] and not given and "claims" not in pod)
 
@@ -274,7 +274,7 @@ def _refusal(pod: Pod, *, reached: bool) -> Cell:
 
 
 def numa_table(after: CPUsLeft) -> Table:
-    """Show what is left on every NUMA node."""
+    """Show the remaining resources of every NUMA node."""
     columns = (Column("NODE", "right"), Column("CPUS"), Column("FREE", "right"), Column("FREE CPUS"))
     rows = [
         (Cell(str(node["id"])), Cell(node["cpus"]), Cell(str(node["free"])), Cell(node["freeCPUs"] or "-"))

@@ -89,7 +89,7 @@ def _pods(pods: Sequence[ComparedPod]) -> Table:
 
 
 def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
-    """Show one row per container, or one for a pod that has none on either side."""
+    """Show one row per container, or one row for a pod without containers on either side."""
     name = Cell(full_name(pod))
     if not pod["containers"]:
         yield (name, Cell(""), *(_runs(pod[side], None) for side in _SIDES), Cell(""), Cell(""), Cell(""))

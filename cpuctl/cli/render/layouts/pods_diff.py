@@ -19,7 +19,7 @@ _ONLY_WIDE = "readers"
 
 
 def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
-    """Lay out what differs; *wide* adds what autoscalers and the downward API read."""
+    """Lay out differences; *wide* adds values that autoscalers and the downward API read."""
     yield Lines.of(_side("before", document["before"]), _side("after", document["after"]))
     for pods in _equivalent(document["pods"]):
         if pods[0]["status"] != "same":

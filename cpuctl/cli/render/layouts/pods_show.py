@@ -279,5 +279,5 @@ def _others(groups: list[tuple[str, Cgroup, str]]) -> Iterator[tuple[Cell, ...]]
 
 
 def _is_idle(file: str, text: str) -> bool:
-    """Return whether a row says nothing: protection of no memory, and the twin of a limit of huge pages."""
+    """Return whether a row is uninformative: protection of no memory, or the twin of a huge page limit."""
     return file.endswith(".rsvd.max") or (file in ("memory.min", "memory.low") and text == "0")

@@ -1,4 +1,4 @@
-"""Layout of findings about manifests: a line each, in the format of compiler messages, and the total."""
+"""Layout of findings about manifests: one line each, in the format of compiler messages, and the total."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def blocks(document: PodsLint, *, wide: bool) -> Iterator[Block]:
-    """Lay out the findings; wide adds columns: who rejects the object, which object it is, and what to do."""
+    """Lay out the findings; wide adds columns for the rejecting component, the object, and the fix."""
     if document["findings"]:
         yield findings_block(document["findings"], MANIFESTS, wide=wide)
     yield Lines.of(_summary(document["summary"]))

@@ -94,14 +94,14 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
 
 
 def reason_text(decision: ResizeDecision) -> str:
-    """Show the reason, in the words of the component that decided; empty if there is none."""
+    """Show the reason in the words of the component that decided; empty without a reason."""
     where = f"{decision['container']}: " if decision["container"] else ""
     reason = f"{decision['reason']}: " if decision["reason"] else ""
     return f"{where}{reason}{decision['message']}" if decision["message"] else ""
 
 
 def departure_lines(decision: ResizeDecision) -> Iterator[str]:
-    """Show what the KEP describes, and what its reference implementation does instead."""
+    """Show the KEP's rule, and what its reference implementation does instead."""
     for departure in decision["departures"]:
         yield f"KEP-5554 rule: {departure}"
     if decision["reference"] is not None:

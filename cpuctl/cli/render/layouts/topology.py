@@ -334,7 +334,7 @@ def _distance_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
 def synthetic_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the argument of ``-m`` for a shell.
 
-    If there is none for the machine, the document has a reason instead, so callers need not check.
+    If the machine has no such argument, the document has the reason instead, so callers need not check.
     """
     summary = document["summary"]
     yield Lines.of(summary["synthetic"] or f"none: {summary['whyNotSynthetic']}")
@@ -344,7 +344,7 @@ _NAMES = ("ADDRESS", "KIND", "VENDOR:DEVICE", "NODE", "RESOURCE")
 
 
 def devices_blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out PCI devices, one per row, and what device plugins would make of them."""
+    """Lay out PCI devices, one per row, and the resources that device plugins would offer for them."""
     rows = tuple(
         (
             Cell(each["address"]),

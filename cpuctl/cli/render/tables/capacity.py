@@ -52,7 +52,7 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
 
 
 def _repeat_line(repeat: Repeat) -> str:
-    """Show how many copies fit, and what prevents the next."""
+    """Show how many copies fit, and what prevents another."""
     fitted, stop = repeat["fitted"], repeat["stop"]
     if fitted is None:
         because = f": {stop['pod']}: {rejection_text(stop)}" if stop else ""

@@ -55,7 +55,7 @@ def seconds(value: float | None) -> str:
 
 
 def loads_text(loads: Sequence[float | None]) -> str:
-    """Write the load of each CPU if there are few; otherwise the least, the mean and the most."""
+    """Write the load of each CPU if there are few; otherwise the minimum, the mean and the maximum."""
     if len(loads) <= _FEW:
         return " ".join(UNKNOWN if each is None else f"{100 * each:.0f}" for each in loads)
     known = [100 * each for each in loads if each is not None]
@@ -80,7 +80,7 @@ def full_name(container: Container) -> str:
 
 
 def top_heading(document: Top) -> str:
-    """Show which node this is, and the time."""
+    """Show the node and the time."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
     groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no cgroups"
     known = f"CPU Manager policy {policy}" if policy else "no CPU Manager state"

@@ -15,6 +15,25 @@ from docs.generate.common import NOTICE, PARTLY_RECORDED
 
 _CORPUS = Path("fixtures") / "conformance"
 _NOT_OF_A_KUBELET = frozenset({"bench_cases", "bench_16numa_full", "cpuset", "quantity"})
+_TOPICS = {
+    "admission": "admission",
+    "assignment": "exclusive CPUs",
+    "cgroupvalues": "cgroup values",
+    "checkpoint": "state files",
+    "config": "configuration",
+    "fresh": "mixed cases",
+    "hints": "topology hints",
+    "lint": "pod validation",
+    "memory": "memory on NUMA nodes",
+    "podlevel": "pod-level resources",
+    "podrestart": "pods after a restart",
+    "qos": "QoS classes and OOM scores",
+    "resize": "in-place resizes",
+    "strange": "unusual machines",
+    "upgrade": "state files after an upgrade",
+    "validation": "startup validation",
+}
+"""The names of topics in the table, by file name."""
 _INTRODUCTION = f"""# Releases
 
 The number of answers that were recorded from real kubelets. cpuctl gives the same answers, word for word;
@@ -31,14 +50,13 @@ _COLUMNS = ["since", "area", "before", "after", "recorded on", "source"]
 
 
 def releases_page(root: Path) -> str:
-    """Write the page: a table of recorded answers by release and topic, and a table of differences."""
+    """Write the page: a table of recorded answers by topic and release, and a table of differences."""
     counted = recorded_answers(root)
-    topics = sorted({topic for topic, _ in counted})
-    rows = (
-        [f"1.{minor}", _patch(minor), *(str(counted.get((topic, minor), "")) for topic in topics)]
-        for minor in range(OLDEST, NEWEST + 1)
-    )
-    recorded = _table(["release", "last known patch", *topics], rows)
+    minors = range(OLDEST, NEWEST + 1)
+    topics = sorted({topic for topic, _ in counted}, key=lambda topic: _TOPICS[topic].lower())
+    rows = ([_TOPICS[topic], *(str(counted.get((topic, minor), "")) for minor in minors)] for topic in topics)
+    patches = ["last known patch", *map(_patch, minors)]
+    recorded = _table(["topic", *(f"1.{minor}" for minor in minors)], [patches, *rows])
     parts = [f"<!-- {NOTICE} -->", _INTRODUCTION, recorded, _DIFFERENCES, _table(_COLUMNS, _rows())]
     return "\n\n".join(parts) + "\n"
 

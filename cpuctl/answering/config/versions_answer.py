@@ -96,7 +96,7 @@ def _starts(
     one, other = map(start_answer, outcomes)
     answer: answers.StartsPart = {"start": {"from": one, "to": other}}
     for start, version in ((other, versions[1]), (one, versions[0])):
-        if start["outcome"] in ("Refused", "KubeletFault", "Undetermined") and "fix" not in start:
+        if start["outcome"] != "Started" and "fix" not in start:
             return {**answer, "next": check_of(version)}
     return answer
 

@@ -55,8 +55,7 @@ def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
         if command := document.get("next"):
             yield Cell(f"  see: {command}")
         return
-    unstarted = ("Refused", "KubeletFault", "Undetermined")
-    checked = "to" if "fix" not in other and other["outcome"] in unstarted else "from"
+    checked = "to" if "fix" not in other and other["outcome"] != "Started" else "from"
     for side in _SIDES:
         yield from _start(document, side)
         if side == checked and (command := document.get("next")):

@@ -194,7 +194,7 @@ def test_a_file_that_does_not_match_stops_the_kubelet(case: BadFile) -> None:
     ],
     ids=["corrupt", "other policy"],
 )
-def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
+def test_a_file_that_cannot_be_loaded_requires_a_drain(
     saved: CPUStateFile | UnreadableState, error: str
 ) -> None:
     refused = started().restore(saved)

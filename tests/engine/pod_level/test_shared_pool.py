@@ -64,5 +64,5 @@ def message(words: str, budget: dict[str, int]) -> str:
         ("a", {"cpus": 0}, NO_CPUS),
     ],
 )
-def test_what_the_kubelet_says(words: str, budget: dict[str, int], wanted: str) -> None:
+def test_errors_of_the_kubelet(words: str, budget: dict[str, int], wanted: str) -> None:
     assert message(words, budget) == wanted

@@ -87,7 +87,7 @@ def test_restored_memory_of_an_init_container_is_lent_again() -> None:
 
 
 def test_init_containers_around_a_sidecar_lose_memory_when_they_are_admitted_again() -> None:
-    """The sidecar takes what the first one lends, the last one is charged and replaces the first one's loan.
+    """The sidecar reuses what the first one lends; the last one is charged and shrinks the first one's block.
 
     More is reserved then than the file accounts for, and the next start rejects the file.
     """

@@ -66,7 +66,7 @@ def test_a_table_is_cleared_if_it_holds_more_pods_than_can_run() -> None:
     for number in range(4096):
         table.of(named(number), pod_level=True)
     table.make_room(0)
-    assert len(table.entries) == 4096, "so many are kept in any case"
+    assert len(table.entries) == 4096, "this many are always kept"
     table.of(named(4096), pod_level=True)
     table.make_room(2048)
     assert len(table.entries) == 4097, "half of them may still run"
@@ -74,7 +74,7 @@ def test_a_table_is_cleared_if_it_holds_more_pods_than_can_run() -> None:
     assert not table.entries
 
 
-def test_looking_for_room_makes_room_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_whether_pods_fit_clears_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_fit, "_FEW_ENTRIES", 4)
     space = Allocatable(amounts={"cpu": 4000}, pods=9)
     kept = []

@@ -64,7 +64,7 @@ def test_the_policy_picks_reserved_cpus_like_all_others(count: int, reserved: st
 
 
 def test_reserving_more_cpus_than_exist() -> None:
-    """The picker's error is swallowed, so the set prints as nothing."""
+    """The picker's error is swallowed, so the set is printed as empty."""
     with pytest.raises(ValueError, match=r"\(size of  did not equal 9\)"):
         policy(reserved=9)
 
@@ -245,11 +245,13 @@ def test_whole_cores_only_gives_the_last_whole_core() -> None:
     assert take(static, static.fresh_state(), "app", 6) == "1-3,5-7"
 
 
-@pytest.mark.parametrize(("own", "count", "refused"), [(0, 8, True), (2, 8, False), (2, 10, True)])
-def test_whole_cores_only_counts_the_cpus_of_a_resized_container(own: int, count: int, refused: bool) -> None:
+@pytest.mark.parametrize(("own", "count", "rejected"), [(0, 8, True), (2, 8, False), (2, 10, True)])
+def test_whole_cores_only_counts_the_cpus_of_a_resized_container(
+    own: int, count: int, rejected: bool
+) -> None:
     static = policy(full_pcpus_only=True)
-    refusal = static.smt_refusal(static.fresh_state(), None, count, own=own)
-    assert isinstance(refusal, Rejected) is refused
+    found = static.smt_refusal(static.fresh_state(), None, count, own=own)
+    assert isinstance(found, Rejected) is rejected
 
 
 def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:

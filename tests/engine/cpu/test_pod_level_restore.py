@@ -69,8 +69,8 @@ def test_only_kept_slices_of_long_running_containers_are_set_aside() -> None:
         (BUBBLE, "0,4", {"a0": "3,5,7"}),
     ],
 )
-def test_inconsistent_entries_are_returned(bubble: str, default: str, kept: dict[str, str]) -> None:
-    """CPUs are also in the node's pool, or containers cannot have been placed before others."""
+def test_inconsistent_cpus_are_returned_to_the_pool(bubble: str, default: str, kept: dict[str, str]) -> None:
+    """CPUs are also in the node's pool, or a container cannot have been placed before the others."""
     state = left_by(bubble, default, **kept)
     assert usable_bubble(state, request(4, "s1 a2 a0").pod) is None
     again = CPUManagerState(mask(bubble) | mask(default))

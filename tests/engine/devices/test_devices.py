@@ -29,7 +29,7 @@ from tests.support.devices import (
 from tests.support.pods import amounts
 from tests.support.topologies import mask, regular
 
-# Unknown devices are never admitted without reservation
+# Devices that are not described are undetermined
 
 
 def test_without_an_inventory_devices_are_undetermined() -> None:

@@ -38,7 +38,7 @@ def answer(policy: str, nodes: int, lists: list[str], *, closest: bool = False) 
     )
     assert isinstance(merged, Merged)
     mask = "none" if merged.hint.nodes is None else f"{merged.hint.nodes:0{nodes}b}"
-    return f"{mask} {'T' if merged.hint.preferred else 'F'} {'admitted' if merged.admit else 'refused'}"
+    return f"{mask} {'T' if merged.hint.preferred else 'F'} {'admitted' if merged.admit else 'rejected'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class Case:
 
 CASES = [
     Case("M1", 2, ["10T 11F", "01T 10T 11F"], "10 T admitted", "10 T admitted", "10 T admitted"),
-    Case("M2", 2, ["10T 11F", "01T 11F"], "01 F admitted", "01 F refused", "none F refused"),
-    Case("M3", 2, ["10T 11F", "11T"], "11 F admitted", "11 F refused", "none F refused"),
+    Case("M2", 2, ["10T 11F", "01T 11F"], "01 F admitted", "01 F rejected", "none F rejected"),
+    Case("M3", 2, ["10T 11F", "11T"], "11 F admitted", "11 F rejected", "none F rejected"),
     Case("M4", 2, ["*", "*", "*"], "11 T admitted", "11 T admitted", "none T admitted"),
-    Case("M5", 2, ["-", "01T 10T 11F"], "01 F admitted", "01 F refused", "none F refused"),
-    Case("M6", 2, ["-", "*"], "11 F admitted", "11 F refused", "none F refused"),
+    Case("M5", 2, ["-", "01T 10T 11F"], "01 F admitted", "01 F rejected", "none F rejected"),
+    Case("M6", 2, ["-", "*"], "11 F admitted", "11 F rejected", "none F rejected"),
     Case("M7", 4, ["0101T 1100T"], "0101 T admitted"),
     Case("M9", 1, ["1T"], "1 T admitted", "1 T admitted", "none T admitted"),
     Case("M10", 4, ["0011T 0101T 1111F", "1001T 0110T"], "0110 F admitted"),

@@ -146,12 +146,12 @@ def test_errors_of_the_kubelet(case: Failure) -> None:
     for uid, (size, nodes) in case.before.items():
         give(state, uid, size, on(nodes))
     before = state.copy()
-    refused = give(state, "p", case.size, case.hint)
-    assert isinstance(refused, Rejected), refused
-    assert refused.reason == "UnexpectedAdmissionError"
-    assert refused.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
+    rejection = give(state, "p", case.size, case.hint)
+    assert isinstance(rejection, Rejected), rejection
+    assert rejection.reason == "UnexpectedAdmissionError"
+    assert rejection.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
     free = sum(node.memory_map["memory"].free for node in state.tables.values())
-    assert refused.details == {"requestedBytes": case.size, "freeBytes": free}
+    assert rejection.details == {"requestedBytes": case.size, "freeBytes": free}
     assert state == before
 
 
@@ -160,9 +160,9 @@ def test_a_request_without_memory_is_reported_as_zero() -> None:
     state = MemoryManagerState(fresh_tables(memory_machine([GI, GI], [4, 4]), {}))
     give(state, "small", MI, on(0b01))
     pod = small_pod("p", APP)
-    refused = allocate(state, pod, pod.containers[0], {HUGE: 2 * MI}, on(BOTH))
-    assert isinstance(refused, Rejected)
-    assert refused.details["requestedBytes"] == 0
+    rejection = allocate(state, pod, pod.containers[0], {HUGE: 2 * MI}, on(BOTH))
+    assert isinstance(rejection, Rejected)
+    assert rejection.details["requestedBytes"] == 0
     nothing = allocate(state, pod, pod.containers[0], {}, IMPOSSIBLE)
     assert isinstance(nothing, Rejected)
     assert nothing.details == {}
@@ -174,16 +174,16 @@ def test_a_hint_that_is_too_narrow_is_extended() -> None:
 
 
 def test_the_rejection_of_a_pod_names_no_container() -> None:
-    refused = choose_nodes(two_nodes(), "p", {"memory": 19 * GI}, IMPOSSIBLE)
-    assert isinstance(refused, Rejected)
-    assert refused.container == ""
+    rejection = choose_nodes(two_nodes(), "p", {"memory": 19 * GI}, IMPOSSIBLE)
+    assert isinstance(rejection, Rejected)
+    assert rejection.container == ""
 
 
 def test_an_amount_that_is_not_a_whole_number_is_rejected() -> None:
     pod = small_pod("p", APP)
-    refused = allocate(two_nodes(), pod, pod.containers[0], None, on(1))
-    assert isinstance(refused, Rejected)
-    assert "[memorymanager] failed to represent quantity as int64" in refused.message
+    rejection = allocate(two_nodes(), pod, pod.containers[0], None, on(1))
+    assert isinstance(rejection, Rejected)
+    assert "[memorymanager] failed to represent quantity as int64" in rejection.message
 
 
 def test_later_containers_reuse_the_memory_of_init_containers() -> None:

@@ -174,7 +174,7 @@ def test_a_rejected_pod_takes_nothing(requested: str, reason: str, message: str)
     before = state.copy()
     total = pod_level_request(reported)
     assert total is not None
-    refused = allocate_bubble(state, reported, claims, total, NEAR_ONE)
-    assert isinstance(refused, Rejected)
-    assert (refused.reason, refused.message, refused.container) == (reason, message, "")
+    rejection = allocate_bubble(state, reported, claims, total, NEAR_ONE)
+    assert isinstance(rejection, Rejected)
+    assert (rejection.reason, rejection.message, rejection.container) == (reason, message, "")
     assert state == before

@@ -134,8 +134,8 @@ def test_metrics_of_containers() -> None:
         given(manager, pod)
         once = {"node": 1}, {"node_exclusive": 1}
         assert manager.metrics == counted(requests, *once)
-    (refused,) = given(manager, made_of(*containers("30"), name="large"))
-    assert isinstance(refused, Rejected)
+    (rejection,) = given(manager, made_of(*containers("30"), name="large"))
+    assert isinstance(rejection, Rejected)
     assert (manager.metrics.pinning_errors, manager.metrics.errors) == (1, {"node": 1})
     assert manager.metrics.pinning_requests == 3
 

@@ -45,7 +45,7 @@ def started(minor: int, **config: Any) -> Node:
     return node
 
 
-def asks(name: str, memory: str, cpu: str = "1") -> StoredPod:
+def pod_requesting(name: str, memory: str, cpu: str = "1") -> StoredPod:
     return named(name, asking(memory, cpu))
 
 
@@ -53,8 +53,8 @@ def asks(name: str, memory: str, cpu: str = "1") -> StoredPod:
 def test_groups_of_numa_nodes_may_overlap_before_1_32(minor: int) -> None:
     """A pod needs both nodes, but one of them already has memory assigned alone (kubernetes issue 120733)."""
     node = started(minor, topology_manager_policy="best-effort")
-    node.admit(asks("one", "4Gi"))
-    verdict = node.admit(asks("wide", "12Gi", cpu="5")).verdict
+    node.admit(pod_requesting("one", "4Gi"))
+    verdict = node.admit(pod_requesting("wide", "12Gi", cpu="5")).verdict
     if minor < 32:
         assert isinstance(verdict, Admitted)
         assert cpuset_mems(node.memory.state.blocks["wide"]["main"]) == "0,1"
@@ -67,7 +67,7 @@ def after_a_deletion(minor: int) -> Node:
     """Two pods share a group; one is removed, and the group's memory is divided differently (113130)."""
     node = started(minor)
     for name, memory in (("big", "14Gi"), ("gone", "2Gi"), ("small", "1Gi")):
-        assert isinstance(node.admit(asks(name, memory)).verdict, Admitted)
+        assert isinstance(node.admit(pod_requesting(name, memory)).verdict, Admitted)
         if name == "gone":
             node.remove("gone")
     return node
@@ -104,20 +104,20 @@ def shared(node: Node) -> str:
 def test_the_last_pod_keeps_its_cpus_and_memory_before_1_32(minor: int) -> None:
     """The state file keeps the entry of a removed pod (kubernetes issue 107074)."""
     node = started(minor)
-    node.admit(asks("first", "1Gi"))
-    node.admit(asks("last", "1Gi"))
+    node.admit(pod_requesting("first", "1Gi"))
+    node.admit(pod_requesting("last", "1Gi"))
     node.remove("first")
     node.remove("last")
     node.clean_up()
     assert shared(node) == ("0-1,3-7" if minor == 31 else "0-7")
     assert set(node.memory.state.blocks) == ({"last"} if minor == 31 else set())
-    node.admit(asks("next", "1Gi"))
+    node.admit(pod_requesting("next", "1Gi"))
     assert set(node.memory.state.blocks) == {"next"}
 
 
 def test_a_restart_forgets_the_last_pod() -> None:
     before = started(31)
-    before.admit(asks("last", "1Gi"))
+    before.admit(pod_requesting("last", "1Gi"))
     before.remove("last")
     node = started(31)
     assert node.restore(before.cpu.state_file(), before.memory.state_file()) is None
@@ -128,7 +128,7 @@ def test_a_restart_forgets_the_last_pod() -> None:
 
 def test_a_rejected_pod_keeps_its_cpus_before_1_32() -> None:
     node = started(31)
-    rejected = node.admit(asks("greedy", "30Gi")).verdict
+    rejected = node.admit(pod_requesting("greedy", "30Gi")).verdict
     assert isinstance(rejected, Rejected)
     node.clean_up()
     assert shared(node) == "0,2-7"
@@ -168,9 +168,9 @@ def test_only_the_removed_pod_is_examined(minor: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(state, "beyond", watched)
     for name in ("one", "two", "three"):
-        node.admit(asks(name, "1Gi"))
+        node.admit(pod_requesting(name, "1Gi"))
     assert not examined
     node.remove("three")
-    node.admit(asks("four", "1Gi"))
+    node.admit(pod_requesting("four", "1Gi"))
     assert examined == ["three"]
     assert {"one", "two", "four"} == node.cpu.state.assignments.keys()

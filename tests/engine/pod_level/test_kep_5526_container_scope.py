@@ -177,7 +177,7 @@ VIOLATES = (
 def test_a_shared_container_is_rejected_by_the_memory_manager(policy: str, message: str) -> None:
     """The text lets it run in the node's pool; a kubelet requests no memory for it, and fails.
 
-    ``best-effort`` and ``restricted`` find all NUMA nodes, one of which has just served the container before.
+    ``best-effort`` and ``restricted`` find all NUMA nodes, one of which the previous container already uses.
     """
     verdict = node_of(policy, memory=True).admit(divided(5, "3 - -")).verdict
     assert isinstance(verdict, Rejected)

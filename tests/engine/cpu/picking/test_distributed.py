@@ -278,7 +278,7 @@ def test_a_numa_node_in_two_sockets_is_combined_with_itself() -> None:
     assert picked(case) == case.want
 
 
-def test_a_search_that_would_take_hours_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_would_take_hours_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen nodes of different sizes, each in both sockets, have too many combinations to try."""
     monkeypatch.setattr(repeated, "MOST_TRIED", 1000)
     machine = topology(

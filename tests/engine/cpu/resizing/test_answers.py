@@ -64,7 +64,7 @@ class Case:
 GROWN = {"a": "cpu=8"}
 KEPT_INNER = {"i": f"1-3 / {KEPT}", "s": f"2-3 / {KEPT}", "a": f"4-5 / {KEPT}"}
 CASES = [
-    Case(name="the reference implementation asks for every container", reading=resize_by_reference,
+    Case(name="the reference implementation requests hints for every container", reading=resize_by_reference,
          to={"a": "cpu=5"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}", "b": f"4 / {KEPT}"}),
     Case(name="the KEP agrees", reading=resize_by_kep, to={"a": "cpu=5"}, requested="ab",

@@ -60,7 +60,7 @@ CASES = [
     Case("no whole groups: packed", CORES, "0-15", 5, "0,8", "0-2,8-9", group=2),
     Case("no whole groups: spread", CORES, "0-15", 5, "0,8", "0-3,8", group=2, spread=BY_NUMBER),
     Case("nothing is missing", TWO_NODES, "0-7", 2, "0-1", "0-1"),
-    Case("nothing is missing where no order is known", ACROSS, "0-3", 1, "0", "0"),
+    Case("nothing is missing if no order is known", ACROSS, "0-3", 1, "0", "0"),
     Case("a remainder, one by one", THREE_NODES, "0-11", 11, "0", "0-10"),
     Case("a full node gets no more of it", UNEQUAL, "0-14", 15, "0", "0-14"),
     Case("a remainder, core by core", THREE_OF_CORES, "0-23", 20, "0,12", "0-6,8-10,12-18,20-22", group=2),

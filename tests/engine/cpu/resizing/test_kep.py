@@ -149,11 +149,11 @@ SEVERAL = [
             kep=("b", INCONSISTENT), reference=MISTAKE),
     Several(name="a mistake, then fewer than promised", sizes=("4", "2"), to={"a": "cpu=6", "b": "cpu=1"},
             kep=("b", PROHIBITED), reference=MISTAKE),
-    Several(name="a mistake, then more than there is", to={"a": "cpu=6", "b": "cpu=9"},
+    Several(name="a mistake, then more than available", to={"a": "cpu=6", "b": "cpu=9"},
             kep=("b", "ResizeAllocateCPUsError"), reference=MISTAKE),
     Several(name="no mistake, then a move to the shared pool", grown={}, to={"a": "cpu=5", "b": "cpu=500m"},
             kep=("b", INCONSISTENT), reference=("b", INCONSISTENT)),
-    Several(name="more than there is, then a move to the shared pool", grown={},
+    Several(name="more than available, then a move to the shared pool", grown={},
             to={"a": "cpu=12", "b": "cpu=500m"}, kep=("a", "ResizeAllocateCPUsError"),
             reference=("a", "ResizeAllocateCPUsError")),
 ]  # fmt: skip

@@ -208,7 +208,7 @@ def test_full_cores_include_those_that_the_container_has() -> None:
     assert node.resize(changed(running, c="cpu=6"), by_kep_text).verdict == Admitted()
 
 
-def test_a_container_that_stays_keeps_what_it_was_to_give_up() -> None:
+def test_a_container_resized_back_keeps_the_cpus_it_was_to_give_up() -> None:
     """The pending resize that would take CPUs from it later (KEP-6122) is cancelled."""
     node = on().node()
     node.delays = DelayRules(of_node=10**9)

@@ -57,7 +57,7 @@ CASES = [
         "4,12",
         "4-5,12-13",
     ),
-    Case("a node is whole with what is owned, but too much", TWO_SOCKETS, "1-15", 4, "5,13", "4-5,12-13"),
+    Case("a node is whole with owned CPUs, but too large", TWO_SOCKETS, "1-15", 4, "5,13", "4-5,12-13"),
     Case("a whole socket over two NUMA nodes", FOUR_NODES, "0-15", 8, "0", "0-3,8-11"),
     Case("spread goes by number in its socket", ONE_NODE, "1-9,11-19", 5, "1,2", "1-5", Spread.BY_NUMBER),
     Case(
@@ -73,7 +73,7 @@ CASES = [
         "1-2,4-7,9,12-15",
         prefer_uncore=True,
     ),
-    Case("all that there is", ONE_NODE, "1-2,11-12", 4, "", "1-2,11-12"),
+    Case("all available CPUs", ONE_NODE, "1-2,11-12", 4, "", "1-2,11-12"),
     Case(
         "a NUMA node that it is on comes before a smaller one", uneven((0, 1), (1, 2)), "0-2", 2, "2", "1-2"
     ),
@@ -119,7 +119,7 @@ STEPS = {
         ("whole sockets", "3-4"),
         ("whole NUMA nodes", "0"),
     ],
-    "all that there is": [("whole cores", "1-2,11-12")],
+    "all available CPUs": [("whole cores", "1-2,11-12")],
 }
 
 
@@ -130,6 +130,6 @@ def test_steps_report_what_stays_and_which_rule_chose_the_rest(case: Case) -> No
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == STEPS[case.name]
 
 
-def test_more_than_there_is() -> None:
+def test_more_than_available() -> None:
     result = complete_packed(ONE_NODE, mask("1,11"), 4, mask("1"))
     assert result == AllocationError("not enough cpus available to satisfy request: requested=4, available=2")

@@ -1,4 +1,4 @@
-"""What active pods use together: how often that is worked out, and what the mapping is otherwise."""
+"""The total that active pods use: how often it is computed, and the other behaviour of the mapping."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.pods import app, init, resources, stored
 PODS = 300
 
 
-def node_with_room() -> Node:
+def large_node() -> Node:
     node = started(cpu_manager_policy="none")
     node.allocatable = Allocatable(amounts={"cpu": 1 << 30}, pods=1 << 30)
     return node
@@ -27,7 +27,7 @@ def node_with_room() -> Node:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count by UID how often a pod's requests are worked out."""
+    """Count by UID how often a pod's requests are computed."""
     times: Counter[str] = Counter()
 
     def counting(pod: StoredPod, *, pod_level: bool) -> Amounts:
@@ -40,7 +40,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @pytest.fixture
 def looked_up(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count by UID how often anybody looks up what a pod requests."""
+    """Count by UID how often a pod's requests are looked up."""
     times: Counter[str] = Counter()
     of = RequestTable.of
 
@@ -52,34 +52,34 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return times
 
 
-def test_requests_of_a_pod_are_worked_out_once_however_many_come_after_it(computed: Counter[str]) -> None:
-    node = node_with_room()
+def test_requests_of_a_pod_are_computed_once_however_many_follow(computed: Counter[str]) -> None:
+    node = large_node()
     for number in range(PODS):
         assert isinstance(node.admit(named(f"p{number}", app("cpu=10m"))).verdict, Admitted)
     assert computed == {f"p{number}": 1 for number in range(PODS)}
 
 
-def test_more_pods_than_a_table_keeps_do_not_push_each_other_out(
+def test_more_pods_than_a_table_keeps_do_not_evict_each_other(
     computed: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_fit, "_FEW_ENTRIES", 10)
-    node = node_with_room()
+    node = large_node()
     for number in range(PODS):
         node.admit(named(f"p{number}", app("cpu=10m")))
     assert set(computed.values()) == {1}
 
 
-def test_a_pod_is_looked_up_when_it_comes_and_when_it_is_counted(looked_up: Counter[str]) -> None:
-    """So the work for one more pod does not grow with those that run."""
-    node = node_with_room()
+def test_a_pod_is_looked_up_when_it_is_admitted_and_when_it_is_counted(looked_up: Counter[str]) -> None:
+    """The work for one more pod does not grow with the number of running pods."""
+    node = large_node()
     for number in range(PODS):
         node.admit(named(f"p{number}", app("cpu=10m")))
     assert max(looked_up.values()) == 2
     assert looked_up.total() == 2 * PODS - 1, "the last one is not counted yet"
 
 
-def test_tries_on_copies_count_nobody_again(looked_up: Counter[str]) -> None:
-    node = node_with_room()
+def test_attempts_on_copies_do_not_count_pods_again(looked_up: Counter[str]) -> None:
+    node = large_node()
     for number in range(PODS):
         node.admit(named(f"p{number}", app("cpu=10m")))
     looked_up.clear()
@@ -89,7 +89,7 @@ def test_tries_on_copies_count_nobody_again(looked_up: Counter[str]) -> None:
     assert looked_up == {"other": 1, f"p{PODS - 1}": 1}
 
 
-def test_the_pod_that_is_decided_on_does_not_count() -> None:
+def test_the_pod_to_be_admitted_does_not_count() -> None:
     pods, table = ActivePods(), RequestTable()
     for uid, size in (("a", "cpu=1 memory=1Ki"), ("b", "cpu=2 memory=2Ki")):
         pods[uid] = named(uid, app(size))
@@ -100,14 +100,14 @@ def test_the_pod_that_is_decided_on_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("pod_level", [True, False])
-def test_a_replaced_pod_counts_with_what_it_asks_for_now(*, pod_level: bool) -> None:
+def test_a_replaced_pod_counts_with_its_current_requests(*, pod_level: bool) -> None:
     pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
     assert pods.usage_of_others("", table, pod_level=pod_level).amounts == {"cpu": 1000}
     pods["a"] = named("a", app("cpu=4"))
     assert pods.usage_of_others("", table, pod_level=pod_level).amounts == {"cpu": 4000}
 
 
-def test_a_pod_that_went_before_anybody_counted_it_is_not_missed() -> None:
+def test_a_pod_removed_before_it_is_counted_is_not_subtracted() -> None:
     pods = ActivePods({"a": named("a", app("cpu=1")), "b": named("b", app("cpu=2"))})
     del pods["a"]
     assert pods.usage_of_others("", RequestTable(), pod_level=False) == Usage(1, {"cpu": 2000})
@@ -121,7 +121,7 @@ def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:
     assert pods.usage_of_others("", table, pod_level=True).amounts == {"cpu": 4000}
 
 
-def test_a_copy_lives_on_its_own() -> None:
+def test_a_copy_is_independent() -> None:
     pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
     pods.usage_of_others("", table, pod_level=True)
     twin = pods.copy()
@@ -132,7 +132,7 @@ def test_a_copy_lives_on_its_own() -> None:
     assert (pods.containers, twin.containers) == ({"a": ("main",)}, {"b": ("i", "main")})
 
 
-def test_it_is_a_mapping_in_the_order_of_arrival() -> None:
+def test_active_pods_are_a_mapping_in_insertion_order() -> None:
     first, second = named("z", app()), named("a", app())
     pods = ActivePods({"z": first})
     pods["a"] = second
@@ -147,9 +147,9 @@ def test_it_is_a_mapping_in_the_order_of_arrival() -> None:
     assert list(pods.values()) == [second]
 
 
-def test_a_node_takes_other_pods_put_in_place_of_its_own() -> None:
-    """As whoever undoes an admission does, with any mapping."""
-    node = node_with_room()
+def test_the_active_pods_of_a_node_can_be_replaced() -> None:
+    """Any mapping can replace them, for example to undo an admission."""
+    node = large_node()
     node.allocatable = Allocatable(amounts={"cpu": 1000}, pods=3)
     node.admit(named("p", app("cpu=1")))
     node.active = {"q": named("q", app("cpu=500m"))}

@@ -1,4 +1,4 @@
-"""Whether CPUs keep together in cores, caches, NUMA nodes and sockets."""
+"""Whether CPUs are aligned to cores, caches, NUMA nodes and sockets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MACHINE = regular(sockets=2, nodes=2, cores=4, threads=2, cores_per_cache=2)
 
 @dataclass(frozen=True)
 class Case:
-    """A set of CPUs and in which elements it keeps together: letters of core, uncore, numa, socket."""
+    """A set of CPUs and the elements it is aligned to: initials of core, uncore, numa, socket."""
 
     name: str
     cpus: str
@@ -29,11 +29,11 @@ class Case:
         Case("one core", "0,16", "cuns"),
         Case("one thread", "0", "uns"),
         Case("two cores of a cache", "0-1,16-17", "cuns"),
-        Case("one cache, cores cut", "0-1,16", "uns"),
+        Case("one cache, cores split", "0-1,16", "uns"),
         Case("two caches of a node", "1-2,17-18", "cns"),
         Case("two nodes of a socket", "3-4,19-20", "cs"),
         Case("two sockets", "0,8,16,24", "c"),
-        Case("two sockets, cores cut", "0,8", ""),
+        Case("two sockets, cores split", "0,8", ""),
     ],
     ids=lambda case: case.name,
 )

@@ -1,4 +1,4 @@
-"""What a node has for pods, and for how long it is remembered what they request."""
+"""What a node has for pods, and for how long their requests are remembered."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def offered(info: MachineInfo = TWO_NODES, reserved: str = "") -> Mapping[str, i
     return allocatable_of(info, KubeletConfiguration(), amounts(reserved)).amounts
 
 
-def test_pods_have_what_is_not_kept_from_them() -> None:
+def test_pods_have_what_is_not_reserved() -> None:
     assert offered() == {"cpu": 8000, "memory": 16 * GIB}
     assert offered(reserved="cpu=500m memory=1Gi") == {"cpu": 7500, "memory": 15 * GIB}
     assert offered(reserved="memory=17Gi")["memory"] == 0
 
 
-def test_huge_pages_of_all_nodes_are_no_memory_for_others() -> None:
+def test_huge_pages_of_all_nodes_are_subtracted_from_memory() -> None:
     nodes = tuple(replace(node, hugepages={2048: 3 + node.id, 1048576: 1}) for node in TWO_NODES.nodes)
     assert offered(replace(TWO_NODES, nodes=nodes), "memory=1Gi") == {
         "cpu": 8000,
@@ -42,7 +42,9 @@ def test_huge_pages_of_all_nodes_are_no_memory_for_others() -> None:
 
 
 @pytest.mark.parametrize(("size", "reserved", "want"), [(10, "", 10), (10, "3Gi", 7), (2, "3Gi", 0)])
-def test_storage_is_what_the_file_system_has_less_what_is_kept(size: int, reserved: str, want: int) -> None:
+def test_allocatable_storage_is_the_file_system_minus_reservations(
+    size: int, reserved: str, want: int
+) -> None:
     assert "ephemeral-storage" not in offered(reserved="ephemeral-storage=3Gi")
     info = replace(TWO_NODES, ephemeral_storage=size * GIB)
     kept = f"ephemeral-storage={reserved}" if reserved else ""
@@ -50,7 +52,7 @@ def test_storage_is_what_the_file_system_has_less_what_is_kept(size: int, reserv
 
 
 @pytest.mark.parametrize(("per_core", "want"), [(0, 20), (1, 8), (2, 16), (3, 20)])
-def test_pods_per_core_is_a_second_bound(per_core: int, want: int) -> None:
+def test_pods_per_core_is_a_second_limit(per_core: int, want: int) -> None:
     config = KubeletConfiguration(max_pods=20, pods_per_core=per_core)
     assert allocatable_of(TWO_NODES, config, {}).pods == want
 
@@ -59,12 +61,12 @@ def named(number: int) -> StoredPod:
     return pod(app())._replace(uid=f"pod-{number}")
 
 
-def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:
+def test_a_table_is_cleared_if_it_holds_more_pods_than_can_run() -> None:
     table = RequestTable()
     for number in range(4096):
         table.of(named(number), pod_level=True)
     table.make_room(0)
-    assert len(table.entries) == 4096, "so many are kept in any case"
+    assert len(table.entries) == 4096, "this many are always kept"
     table.of(named(4096), pod_level=True)
     table.make_room(2048)
     assert len(table.entries) == 4097, "half of them may still run"
@@ -72,7 +74,7 @@ def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:
     assert not table.entries
 
 
-def test_looking_for_room_makes_room_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_whether_pods_fit_clears_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_fit, "_FEW_ENTRIES", 4)
     space = Allocatable(amounts={"cpu": 4000}, pods=9)
     kept = []

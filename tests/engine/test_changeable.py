@@ -1,4 +1,4 @@
-"""Copies and equality of what a node consists of."""
+"""Copies and equality of the parts of a node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Derived(Counter):
     pass
 
 
-def test_copies_go_their_own_way() -> None:
+def test_copies_are_independent() -> None:
     first = Counter(3)
     second = first.copy()
     second.by_name["a"] = 1
@@ -58,19 +58,19 @@ INNER = Inner()
 
 
 @pytest.mark.parametrize("kind", [Counter, Derived])
-def test_equal_is_what_has_the_same_content_whatever_it_has_computed(kind: type[Counter]) -> None:
+def test_equality_depends_on_content_and_ignores_computed_values(kind: type[Counter]) -> None:
     first, second, other = equivalent(kind, 3), equivalent(kind, 3), equivalent(kind, 4)
     assert first.double == 6
     assert first == second
     assert first != other
 
 
-def test_another_kind_is_never_equal() -> None:
+def test_different_classes_are_never_equal() -> None:
     assert equivalent(Counter, 3) != equivalent(Derived, 3)
     assert equivalent(Counter, 3) != 3
 
 
-def test_content_that_changes_has_no_hash() -> None:
+def test_changeable_content_has_no_hash() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(Counter())
 

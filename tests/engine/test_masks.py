@@ -1,5 +1,7 @@
-"""CPUs are no NUMA nodes: the type checker refuses every line below that says it is ignored, or it would
-complain of an ignore that is unused."""
+"""CPUs are not NUMA nodes: the type checker rejects every line below that has an ignore comment.
+
+Otherwise it would report an unused ignore.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from cpuctl.engine.hints.merge import merge, reachable_sets
 from cpuctl.engine.masks import CPU_0, NODE_0, CPUMask, NodeMask
 
 
-def test_cpus_are_no_numa_nodes_to_the_type_checker() -> None:
-    """To a running program both are numbers, so that nothing happens here but what is expected of these."""
+def test_cpus_are_not_numa_nodes_for_the_type_checker() -> None:
+    """At run time both are numbers, so these lines behave as with numbers."""
     fit = Fit()
     assert fit.key(NODE_0) == fit.key(CPU_0)  # type: ignore[arg-type]
     hint = Hint(CPU_0, preferred=True)  # type: ignore[arg-type]

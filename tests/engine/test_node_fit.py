@@ -1,4 +1,4 @@
-"""Whether pods fit into a node: what is counted, in what order shortages are told, what is remembered."""
+"""Whether pods fit on a node: what is counted, the order of reported shortages, and what is remembered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def named(name: str, given: StoredPod) -> StoredPod:
 
 
 def short(given: StoredPod, *running: StoredPod, pods: int = 110, without: str = "") -> str:
-    """Name what is lacking, nothing where the pod fits; what *without* names is not known."""
+    """Return the reason of the shortage, empty if the pod fits; the amount of *without* is unknown."""
     space = Allocatable(amounts={name: size for name, size in NODE.items() if name != without}, pods=pods)
     others = [named(f"other-{number}", other) for number, other in enumerate(running)]
     found = check_fit(named("new", given), others, space, pod_level=True)
@@ -36,15 +36,19 @@ class Case:
 
 
 CASES = [
-    Case("a pod that asks for nothing", pod(app()), ""),
-    Case("everything there is", pod(app("cpu=8 memory=16Gi ephemeral-storage=100Gi")), ""),
+    Case("a pod that requests nothing", pod(app()), ""),
+    Case("everything available", pod(app("cpu=8 memory=16Gi ephemeral-storage=100Gi")), ""),
     Case("a thousandth of a CPU too much", pod(app("cpu=8001m")), "OutOfcpu"),
     Case("less than a thousandth counts as one", pod(app("cpu=8000.1m")), "OutOfcpu"),
     Case("a byte too much", pod(app("memory=17179869185")), "OutOfmemory"),
     Case("storage", pod(app("ephemeral-storage=101Gi")), "OutOfephemeral-storage"),
     Case("huge pages", pod(app("hugepages-2Mi=2Gi memory=1Gi")), "OutOfhugepages-2Mi"),
-    Case("huge pages that the node lacks", pod(app("hugepages-1Gi=1Gi memory=1Gi")), "OutOfhugepages-1Gi"),
-    Case("huge pages, none of them", pod(app("hugepages-1Gi=0 memory=1Gi")), ""),
+    Case(
+        "huge pages that the node does not have",
+        pod(app("hugepages-1Gi=1Gi memory=1Gi")),
+        "OutOfhugepages-1Gi",
+    ),
+    Case("zero huge pages", pod(app("hugepages-1Gi=0 memory=1Gi")), ""),
     Case("of all, CPU first", pod(app("cpu=9 memory=17Gi ephemeral-storage=101Gi")), "OutOfcpu"),
     Case("memory second", pod(app("memory=17Gi ephemeral-storage=101Gi hugepages-2Mi=2Gi")), "OutOfmemory"),
     Case("then storage", pod(app("ephemeral-storage=101Gi hugepages-2Mi=2Gi")), "OutOfephemeral-storage"),
@@ -52,12 +56,16 @@ CASES = [
     Case("overhead alone counts", pod(app(), overhead="memory=17Gi"), "OutOfmemory"),
     Case("an init container runs alone", pod(init("cpu=8"), app("cpu=8")), ""),
     Case("a sidecar does not", pod(sidecar("cpu=1"), app("cpu=8")), "OutOfcpu"),
-    Case("an init container beside the sidecars before it", pod(sidecar("cpu=1"), init("cpu=8")), "OutOfcpu"),
-    Case("and not after it", pod(init("cpu=8"), sidecar("cpu=1")), ""),
+    Case(
+        "an init container next to the sidecars before it", pod(sidecar("cpu=1"), init("cpu=8")), "OutOfcpu"
+    ),
+    Case("but not those after it", pod(init("cpu=8"), sidecar("cpu=1")), ""),
     Case("pod-level resources replace the sum", pod(app("cpu=9"), pod_level=resources("cpu=1", "cpu=1")), ""),
-    Case("beside others", pod(app("cpu=5")), "OutOfcpu", (pod(app("cpu=2")), pod(app("cpu=1500m")))),
-    Case("others have more than there is", pod(app("cpu=1m")), "OutOfcpu", (pod(app("cpu=9")),)),
-    Case("what one does not ask for may be gone", pod(app("memory=1Gi")), "", (pod(app("cpu=9")),)),
+    Case("next to others", pod(app("cpu=5")), "OutOfcpu", (pod(app("cpu=2")), pod(app("cpu=1500m")))),
+    Case("others have more than available", pod(app("cpu=1m")), "OutOfcpu", (pod(app("cpu=9")),)),
+    Case(
+        "a resource that is not requested may be exhausted", pod(app("memory=1Gi")), "", (pod(app("cpu=9")),)
+    ),
     Case("others' overhead", pod(app("cpu=8")), "OutOfcpu", (pod(app(), overhead="cpu=1"),)),
 ]
 
@@ -67,22 +75,22 @@ def test_fit(case: Case) -> None:
     assert short(case.pod, *case.running) == case.want
 
 
-def test_the_number_of_pods_comes_before_all_else() -> None:
+def test_the_number_of_pods_is_checked_first() -> None:
     assert short(pod(app("cpu=9")), pod(app()), pods=1) == "OutOfpods"
     assert short(pod(app()), pods=0) == "OutOfpods"
 
 
-def test_a_pod_is_not_counted_beside_itself() -> None:
+def test_a_pod_is_not_counted_twice() -> None:
     space = Allocatable(amounts={"cpu": 1000}, pods=1)
     given = named("same", pod(app("cpu=1")))
     assert check_fit(given, [given], space, pod_level=True) is None
 
 
-def test_storage_that_is_not_known_is_not_checked() -> None:
+def test_unknown_storage_is_not_checked() -> None:
     assert short(pod(app("ephemeral-storage=101Gi")), without="ephemeral-storage") == ""
 
 
-def test_what_is_remembered_of_a_pod_counts_for_that_very_pod() -> None:
+def test_remembered_requests_are_only_used_for_the_same_pod() -> None:
     """A resized or recreated pod has the same UID, and the gate for pod-level resources changes the sum."""
     space = Allocatable(amounts={"cpu": 4000}, pods=9)
     new, old = named("new", pod(app("cpu=2"))), named("old", pod(app("cpu=2")))
@@ -95,13 +103,13 @@ def test_what_is_remembered_of_a_pod_counts_for_that_very_pod() -> None:
     assert check_fit(new, [leveled], space, pod_level=False) is None
 
 
-def test_other_amounts_keep_what_is_known_of_pods() -> None:
+def test_other_amounts_keep_the_remembered_requests() -> None:
     space = Allocatable(amounts={"cpu": 4000}, pods=9)
     check_fit(named("new", pod(app("cpu=2"))), [], space, pod_level=True)
     assert space.with_amounts({"example.com/gpu": 1}).requests is space.requests
 
 
-def test_what_others_use_may_be_known_already() -> None:
+def test_the_usage_of_others_may_be_given() -> None:
     space, new = Allocatable(amounts={"cpu": 4000}, pods=2), named("new", pod(app("cpu=2")))
     assert check_fit(new, Usage(pods=1, amounts={"cpu": 2000}), space, pod_level=True) is None
     short = check_fit(new, Usage(pods=1, amounts={"cpu": 2001}), space, pod_level=True)
@@ -117,7 +125,7 @@ def test_what_others_use_may_be_known_already() -> None:
     [pod(app("cpu=2"))._replace(static=True), pod(app("cpu=2"))._replace(priority=2_000_000_000)],
     ids=["static", "by its priority"],
 )
-def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
+def test_a_critical_pod_may_evict_others(critical: StoredPod) -> None:
     space = Allocatable(amounts={"cpu": 3000}, pods=9)
     other = named("other", pod(app("cpu=2")))
     assert fit_verdict(critical, [], space, pod_level=True) is None
@@ -141,7 +149,7 @@ def test_amounts_are_whole_numbers_of_their_unit() -> None:
     assert amounts("memory=1.5Gi")["memory"].value == 3 * GIB // 2
 
 
-def test_huge_pages_that_the_node_lacks_are_none() -> None:
+def test_huge_pages_that_the_node_does_not_have_count_as_zero() -> None:
     found = check_fit(
         pod(app("hugepages-2Mi=2Mi")), [], Allocatable(amounts={"cpu": 1}, pods=9), pod_level=True
     )

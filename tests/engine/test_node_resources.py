@@ -1,4 +1,4 @@
-"""Reservations resource by resource: what is kept, what pods are offered, what their cgroup may use."""
+"""Reservations for each resource: what is reserved, what pods can use, and the limit of their cgroup."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def summary(info: MachineInfo = EIGHT, **config: Any) -> ReservationSummary:
 
 
 def texts(line: ResourceLine) -> list[str | None]:
-    """Write a line: capacity, kube, system, eviction, reserved, allocatable."""
+    """Format a line: capacity, kube, system, eviction, reserved, allocatable."""
     amounts = (line.capacity, line.kube, line.system, line.eviction, line.reserved, line.allocatable)
     return [None if amount is None else str(amount) for amount in amounts]
 
@@ -55,10 +55,10 @@ def test_reservations_add_up() -> None:
         "cpu": ["8", "500m", "600m", "0", "1100m", "6900m"],
         "memory": ["16Gi", "1Gi", "512Mi", "512Mi", "2Gi", "14Gi"],
     }
-    assert str(found.pods_memory) == "14848Mi", "eviction is not taken off there"
+    assert str(found.pods_memory) == "14848Mi", "eviction is not subtracted there"
 
 
-def test_listed_cpus_take_the_place_of_amounts() -> None:
+def test_listed_cpus_replace_amounts() -> None:
     found = summary(reserved_system_cpus="0,4-5", kube_reserved={"cpu": "2"}, system_reserved={"cpu": "1"})
     assert lines(found)["cpu"] == ["8", "0", "3", "0", "3", "5"]
 
@@ -68,12 +68,12 @@ def test_listed_cpus_take_the_place_of_amounts() -> None:
     [("10%", "1717986944", "15461882240"), ("100%", "0", "16Gi"), ("0%", "0", "16Gi")],
 )
 def test_percentages_are_resolved_with_32_bits(threshold: str, eviction: str, allocatable: str) -> None:
-    """10% of 16 GiB are 1717986918.4 bytes; with the kubelet's 32-bit fraction they are more."""
+    """10% of 16 GiB is 1717986918.4 bytes, but more with the kubelet's 32-bit fraction."""
     line = lines(summary(eviction_hard={"memory.available": threshold}))["memory"]
     assert (line[3], line[5]) == (eviction, allocatable)
 
 
-def test_what_the_machine_does_not_tell_stays_open() -> None:
+def test_unknown_capacities_stay_open() -> None:
     found = summary(
         kube_reserved={"ephemeral-storage": "10Gi", "pid": "1000"},
         eviction_hard={"nodefs.available": "10%", "imagefs.available": "15%"},
@@ -82,7 +82,7 @@ def test_what_the_machine_does_not_tell_stays_open() -> None:
     assert lines(found)["pid"] == [None, "1k", "0", "0", None, None]
 
 
-def test_storage_that_the_machine_tells_of_is_a_resource_like_others() -> None:
+def test_known_storage_is_treated_like_other_resources() -> None:
     found = summary(
         replace(EIGHT, ephemeral_storage=100 * GIB),
         kube_reserved={"ephemeral-storage": "10Gi"},
@@ -99,12 +99,12 @@ def test_a_threshold_in_bytes_is_known_without_a_capacity() -> None:
     assert lines(found)["ephemeral-storage"] == [None, "0", "0", "5Gi", None, None]
 
 
-def test_huge_pages_are_not_offered_as_memory_a_second_time() -> None:
+def test_huge_pages_are_not_also_counted_as_memory() -> None:
     node = replace(EIGHT.nodes[0], hugepages={2048: 512, 1048576: 2})
     assert lines(summary(replace(EIGHT, nodes=(node,))))["memory"][5] == "13Gi"
 
 
-def test_nothing_is_left_of_what_is_reserved_twice_over() -> None:
+def test_nothing_is_left_if_more_than_the_capacity_is_reserved() -> None:
     found = summary(kube_reserved={"memory": "17Gi", "cpu": "9"})
     assert (lines(found)["cpu"][5], lines(found)["memory"][5]) == ("0", "0")
     assert str(found.pods_memory) == "0"
@@ -120,7 +120,7 @@ def reserved(node: int, **limits: str) -> ReservedMemory:
     return ReservedMemory(numa_node=node, limits=amounts)
 
 
-def test_reserved_memory_must_equal_what_is_kept() -> None:
+def test_reserved_memory_must_equal_the_reservations() -> None:
     found = summary(
         memory_manager_policy="Static",
         kube_reserved={"memory": "1Gi"},

@@ -1,4 +1,4 @@
-"""The order in which pods come."""
+"""The order in which pods are admitted."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ PODS = (
         ("largest-first", "five rich three best burst"),
     ],
 )
-def test_pods_are_sorted_and_equals_stay_as_they_were_given(order: str, want: str) -> None:
+def test_pods_are_sorted_stably(order: str, want: str) -> None:
     assert names(*PODS, order=order) == want
 
 
-def test_priority_is_that_of_the_spec_or_of_a_class_that_every_cluster_has() -> None:
+def test_priority_comes_from_the_spec_or_a_built_in_class() -> None:
     pods = (
         prioritized("low", -5),
         prioritized("zero", 0),
@@ -60,7 +60,7 @@ def test_priority_is_that_of_the_spec_or_of_a_class_that_every_cluster_has() -> 
     ) == ("gold",)
 
 
-def test_size_is_what_a_pod_needs_at_once() -> None:
+def test_size_is_what_a_pod_needs_at_the_same_time() -> None:
     both = "cpu=4 memory=1Gi"
     pod = named("p", init(both, both, "i"), sidecar("cpu=1 memory=1Gi", "cpu=1 memory=1Gi"), whole(2))
     assert exclusive_count(pod, pod_level=True) == 4
@@ -77,14 +77,14 @@ def test_size_is_what_a_pod_needs_at_once() -> None:
         ("qos", False, "plain level"),
     ],
 )
-def test_pod_level_resources_count_where_the_gate_is_on(order: str, pod_level: bool, want: str) -> None:
+def test_pod_level_resources_count_if_the_gate_is_on(order: str, pod_level: bool, want: str) -> None:
     own = resources("cpu=500m memory=8Gi", "cpu=500m memory=8Gi")
     pods = [shared("plain", "memory=2Gi"), shared("level", "memory=1Gi")._replace(resources=own)]
     assert " ".join(pod.name for pod in ordered(pods, PodOrder(order), pod_level=pod_level)) == want
 
 
-def test_pod_level_resources_take_containers_cpus_of_their_own_where_the_gate_is_on() -> None:
-    """So the pod is the largest only for a kubelet that does not know them."""
+def test_with_the_gate_on_pod_level_resources_prevent_exclusive_cpus() -> None:
+    """The pod is therefore the largest only for a kubelet that does not know pod-level resources."""
     own = resources("cpu=4 memory=8Gi")
     pods = [named("two", whole(2)), named("level", whole(3))._replace(resources=own)]
     assert exclusive_count(pods[1], pod_level=True) == 0

@@ -1,4 +1,4 @@
-"""What a container has before any manager has given it something."""
+"""What a container has before any manager assigns it something."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cpuctl.engine.placement import Isolation, Placement
 from tests.support.pods import app
 
 
-def test_a_container_that_nobody_gave_anything_has_nothing_of_its_own() -> None:
+def test_a_new_placement_has_no_exclusive_resources() -> None:
     placed = Placement(container=app("cpu=2"))
     assert (placed.claim.cpus, placed.cpus, placed.isolation) == (0, 0, Isolation.HOST)
     assert (placed.memory, placed.cpuset_mems, placed.why_no_memory, placed.devices) == ((), "", "", ())

@@ -28,7 +28,7 @@ def test_exclusive_cpus_have_no_quota() -> None:
     assert facts.containers[1].why_shared == "its cpu request 500m is not a whole number of CPUs"
 
 
-def test_without_the_static_policy_nobody_gets_any() -> None:
+def test_without_the_static_policy_no_container_gets_exclusive_cpus() -> None:
     (container,) = pod_facts(manifest(app(*FULL)), NodeOfPods()).containers
     assert not container.exclusive
     assert container.why_shared == "the CPU Manager policy is none"
@@ -62,12 +62,12 @@ def test_a_request_that_follows_its_limit_needs_no_change() -> None:
     ]
 
 
-def test_advice_goes_by_the_pods_class() -> None:
+def test_advice_depends_on_the_pods_class() -> None:
     (container,) = pod_facts(manifest(app("cpu=2")), STATIC).containers
     assert container.why_shared.startswith("the pod is Burstable, not Guaranteed")
 
 
-def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
+def test_facts_are_about_the_stored_pod_with_limit_ranges() -> None:
     given = manifest(app())
     facts = pod_facts(
         given, STATIC._replace(limit_ranges=(bounds("a", default=FULL[0], default_request=FULL[0]),))
@@ -80,7 +80,7 @@ def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
     assert facts.limits == effective_limits(facts.view)
 
 
-def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:
+def test_cgroup_rules_explain_the_values() -> None:
     alone = pod_facts(manifest(app(*FULL)), STATIC)
     lifted = "none, because of exclusive CPUs"
     assert alone.cgroup_rules == CgroupRules("the pod's cpu request", lifted, "the pod's memory limit")
@@ -102,7 +102,9 @@ def test_memory_is_protected_by_class() -> None:
 
 
 @pytest.mark.parametrize(("allocatable", "want"), [(None, ""), (amounts("cpu=7 memory=6Gi"), "7")])
-def test_who_has_no_limit_reads_what_the_node_has(allocatable: dict[str, Quantity] | None, want: str) -> None:
+def test_a_container_without_a_limit_reads_the_nodes_amount(
+    allocatable: dict[str, Quantity] | None, want: str
+) -> None:
     found = pod_facts(manifest(app()), NodeOfPods(allocatable=allocatable)).consumed_amounts
     (reading,) = [each for each in found if each.item == "limits.cpu"]
     assert reading.text == want
@@ -125,8 +127,8 @@ def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
 
 
 @pytest.mark.parametrize("own", ["memory=1Gi", "cpu=0 memory=1Gi"])
-def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
-    """A pod may be Guaranteed by its status alone."""
+def test_without_pod_level_cpus_none_are_aligned(own: str) -> None:
+    """A pod may be Guaranteed only because of its status."""
     given = manifest(app(), pod_level=resources(own, own))._replace(qos_class=QosClass.GUARANTEED)
     assert pod_facts(given, STATIC._replace(static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
 
@@ -140,17 +142,17 @@ def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
         (None, STATIC),
     ],
 )
-def test_where_there_is_nothing_to_align(own: ResourceRequirements | None, node: NodeOfPods) -> None:
+def test_no_notice_if_there_is_nothing_to_align(own: ResourceRequirements | None, node: NodeOfPods) -> None:
     assert pod_facts(LEVEL._replace(resources=own), node).notices == ()
 
 
-def test_fractions_are_not_aligned_anyway() -> None:
+def test_no_notice_for_fractions() -> None:
     own = resources("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")
     notices = pod_facts(manifest(app(), pod_level=own), STATIC._replace(static=frozenset({"cpu"}))).notices
     assert notices == ()
 
 
-def test_cgroup_version_1_is_told() -> None:
+def test_cgroup_v1_is_reported() -> None:
     (notice,) = pod_facts(LEVEL, NodeOfPods(cgroup_version=1)).notices
     assert notice == (
         "pod-level resources require cgroup v2 (KEP-2837), but kubelet 1.36 does not check this and "
@@ -166,7 +168,7 @@ def test_cgroup_version_1_is_told() -> None:
         (ServerRules(minor=31, pod_level=False), "it does not know the field"),
     ],
 )
-def test_what_the_server_drops_is_told(server: ServerRules, why: str) -> None:
+def test_fields_dropped_by_the_server_are_reported(server: ServerRules, why: str) -> None:
     facts = pod_facts(LEVEL, NodeOfPods(rules=PodRules(server=server)))
     assert facts.notices == (f"the API server drops spec.resources: {why}",)
     assert facts.rejected is None
@@ -187,7 +189,7 @@ def bounds(name: str, **lists: str) -> LimitRange:
     return LimitRange(name=name, items=(item,))
 
 
-def test_limit_ranges_refuse_in_the_servers_words() -> None:
+def test_limit_ranges_reject_with_the_servers_error() -> None:
     node = NodeOfPods(limit_ranges=(bounds("b", max="cpu=1"), bounds("a", max="memory=1Mi", min="cpu=3")))
     assert pod_facts(manifest(app(*FULL)), node).creation.refusals == (
         (
@@ -198,7 +200,7 @@ def test_limit_ranges_refuse_in_the_servers_words() -> None:
     )
 
 
-def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
+def test_limit_ranges_check_new_pods_of_their_namespace() -> None:
     node = NodeOfPods(limit_ranges=(bounds("a", max="cpu=1"),))
     given = manifest(app(*FULL))
     for other in (

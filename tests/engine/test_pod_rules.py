@@ -1,4 +1,4 @@
-"""Rules of pods by release and gates; they agree with the list of differences."""
+"""Rules for pods by release and feature gates agree with the list of differences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_rules_agree_with_the_differences(minor: int) -> None:
     assert (settings.allocatable_memory, settings.page_sizes) == (None, ())
 
 
-def test_gates_decide() -> None:
+def test_gates_determine_the_rules() -> None:
     off = FeatureGates.for_minor(36).with_overrides(OFF)
     assert not server_rules(off).pod_level
     assert not node_rules(off).pod_level
@@ -57,7 +57,7 @@ def test_settings_follow_the_configuration() -> None:
     assert cgroup_settings(config, without).period == 100_000
 
 
-def test_differences_in_force_look_at_both_sides() -> None:
+def test_differences_consider_server_and_node() -> None:
     old, new = FeatureGates.for_minor(32), FeatureGates.for_minor(37)
     assert set(differences_in_force(old, old)) == {"counts_sidecars_for_replicas"}
     assert set(differences_in_force(old, new)) == {
@@ -74,7 +74,7 @@ def test_differences_in_force_look_at_both_sides() -> None:
     assert "defaults_pod_level_limits" in differences_in_force(new, old)
 
 
-def test_differences_in_force_are_told_release_by_release() -> None:
+def test_differences_are_sorted_by_release() -> None:
     gates = FeatureGates.for_minor(37)
     begun = [difference.since for difference in differences_in_force(gates, gates).values()]
     assert begun == sorted(begun)

@@ -1,4 +1,4 @@
-"""All that keeps one pod from being stored, at once and in the API server's order."""
+"""All reasons why a pod is not stored, together and in the API server's order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def named(name: str, requests: str = "cpu=1", limits: str = "cpu=1") -> StoredPo
     return pod(app(requests, limits), name=name)
 
 
-def test_all_refusals_of_one_pod_at_once() -> None:
+def test_all_rejections_of_one_pod_are_reported_together() -> None:
     server = PodServer(ServerRules(), [MOST], [SMALL])
     found = server.create(named("wrong", "cpu=4", "cpu=3"))
     assert [text.partition(":")[0] for text in found.refusals] == [
@@ -29,21 +29,21 @@ def test_all_refusals_of_one_pod_at_once() -> None:
     assert "exceeded quota: small, requested: requests.cpu=4, used: requests.cpu=0" in found.refusals[2]
 
 
-def test_what_is_refused_is_not_charged() -> None:
+def test_a_rejected_pod_is_not_charged() -> None:
     server = PodServer(ServerRules(), [MOST], [ONE])
     assert server.create(named("wrong", "cpu=4", "cpu=3")).refusals
     assert not server.create(named("fine")).refusals
     assert server.create(named("late")).refusals
 
 
-def test_copies_fill_up_by_themselves() -> None:
+def test_copies_fill_up_independently() -> None:
     server = PodServer(ServerRules(), quotas=[ONE])
     assert not server.copy().create(named("a")).refusals
     assert not server.create(named("b")).refusals
     assert server.copy().create(named("a")).refusals
 
 
-def test_a_pod_that_goes_leaves_room() -> None:
+def test_a_removed_pod_makes_room() -> None:
     server = PodServer(ServerRules(), quotas=[ONE])
     server.count([named("old")])
     assert server.create(named("new")).refusals

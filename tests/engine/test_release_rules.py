@@ -1,4 +1,4 @@
-"""The engine asks what a release does, never which release it is (``kubelet/releases/differences.py``)."""
+"""The engine checks what a release does, never its number (``kubelet/releases/differences.py``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEDY = (
 
 
 def numbers_of_releases(tree: ast.AST) -> Iterator[str]:
-    """Yield what is compared with the number of a release, and numbers that are called so."""
+    """Yield comparisons with a release number, and constants with the name of one."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=left, comparators=others) if any(map(is_number, (left, *others))):
@@ -33,7 +33,7 @@ def is_number(node: ast.expr) -> bool:
     return name in NUMBERS or name.endswith("_SINCE")
 
 
-def test_the_engine_never_asks_for_a_minor() -> None:
+def test_the_engine_never_checks_a_minor() -> None:
     found = {
         f"{path.relative_to(ENGINE)}: {place}"
         for path in sorted(ENGINE.rglob("*.py"))
@@ -42,7 +42,7 @@ def test_the_engine_never_asks_for_a_minor() -> None:
     assert not found, REMEDY
 
 
-def test_such_a_question_is_found() -> None:
+def test_checks_of_release_numbers_are_found() -> None:
     requested = """
 if rules.minor < 33: pass
 X_SINCE = 34

@@ -1,4 +1,4 @@
-"""Proposing reserved CPUs and memory: with what is proposed, a kubelet starts."""
+"""Proposing reserved CPUs and memory: the kubelet starts with every proposal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def info(machine: str = EIGHT) -> MachineInfo:
 def memory_of(
     spread: Spread = Spread.EVEN, node: int | None = None, *, machine: str = EIGHT, **config: Any
 ) -> dict[int, str] | str:
-    """Return what each NUMA node is to give, or why nothing is proposed."""
+    """Return the proposed amount for each NUMA node, or why nothing is proposed."""
     request = ReserveRequest(memory=MemoryReserve(spread, node))
     match propose(info(machine), kubelet(**config), request):
         case Proposal(config=changed):
@@ -75,12 +75,12 @@ SOFT = {
         ({"kube_reserved": {"memory": "2001m"}, "system_reserved": {"memory": "999m"}}, {0: "3"}),
     ],
 )
-def test_sums_are_those_of_node_allocatable(config: dict[str, Any], parts: dict[int, str]) -> None:
+def test_sums_match_node_allocatable(config: dict[str, Any], parts: dict[int, str]) -> None:
     assert memory_of(**config) == parts
 
 
-def test_a_percentage_is_taken_with_32_bits() -> None:
-    """10% of 8 GiB are 858993459.2 bytes; with the kubelet's 32-bit fraction they are 858993472."""
+def test_a_percentage_is_computed_with_32_bits() -> None:
+    """10% of 8 GiB is 858993459.2 bytes, but 858993472 with the kubelet's 32-bit fraction."""
     parts = memory_of(eviction_hard={"memory.available": "10%"})
     assert isinstance(parts, dict)
     amounts = {node: Quantity.parse(amount).exact_int64 or 0 for node, amount in parts.items()}
@@ -101,14 +101,14 @@ def test_spreads(spread: Spread, node: int | None, parts: dict[int, str]) -> Non
     assert memory_of(spread, node, machine="synthetic:2s2n4c2t,mem=2Gi/6Gi", **KUBE) == parts
 
 
-def test_the_lowest_node_gives_all_where_none_is_named() -> None:
+def test_the_lowest_node_is_used_if_none_is_named() -> None:
     found = propose(info(), kubelet(**KUBE), ReserveRequest(memory=MemoryReserve(Spread.ONE_NODE)))
     assert isinstance(found, Proposal)
     assert found.memory == MemoryProposal(total=1 << 30, parts={0: 1 << 30})
     assert (found.cpus, found.config.memory_manager_policy) == (None, "Static")
 
 
-def test_huge_pages_are_no_room() -> None:
+def test_huge_pages_cannot_be_reserved_as_memory() -> None:
     pages = "synthetic:2s2n4c2t,mem=2Gi,hugepages-2Mi=768/0"
     assert memory_of(machine=pages, kube_reserved={"memory": "2Gi"}) == {0: "512Mi", 1: "1536Mi"}
 
@@ -165,7 +165,7 @@ def test_a_machine_of_unknown_memory() -> None:
         ({"kube_reserved": {"memory": "much"}}, "kubeReserved"),
     ],
 )
-def test_another_reason_is_named(config: dict[str, Any], stage: str) -> None:
+def test_another_reason_is_reported(config: dict[str, Any], stage: str) -> None:
     found = propose(info(), kubelet(**(KUBE | config)), ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, NoProposal)
     assert found.why == "the kubelet would not start, for another reason"
@@ -173,15 +173,15 @@ def test_another_reason_is_named(config: dict[str, Any], stage: str) -> None:
     assert found.outcome.stage == stage
 
 
-def test_what_was_reserved_before_is_replaced() -> None:
-    """Even where the kubelet would refuse it: there is no such node, and it is listed twice."""
+def test_an_existing_reservation_is_replaced() -> None:
+    """This holds even if the kubelet would reject it: the node does not exist, and it is listed twice."""
     wrong = ReservedMemory(numa_node=7, limits={"memory": Quantity.parse("1Gi")})
     for policy in ("None", "Static"):
         parts = memory_of(**KUBE, memory_manager_policy=policy, reserved_memory=(wrong, wrong))
         assert parts == {0: "512Mi", 1: "512Mi"}
 
 
-def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
+def test_cpus_replace_amounts_and_leave_memory_alone() -> None:
     reported = kubelet(
         cpu_manager_policy="static",
         kube_reserved={"cpu": "3", "memory": "1Gi"},
@@ -198,15 +198,15 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
     }
 
 
-def test_the_cpus_that_are_chosen_may_be_what_was_missing() -> None:
-    """The static CPU policy does not start without any reservation of CPUs."""
+def test_the_chosen_cpus_may_be_what_was_missing() -> None:
+    """The static CPU policy does not start without reserved CPUs."""
     reported = kubelet(cpu_manager_policy="static", **KUBE)
     assert isinstance(propose(info(), reported, ReserveRequest(memory=MemoryReserve())), NoProposal)
     request = ReserveRequest(cpus=CPUReserve(count=1), memory=MemoryReserve())
     assert isinstance(propose(info(), reported, request), Proposal)
 
 
-def test_a_node_full_of_huge_pages_has_no_room() -> None:
+def test_a_node_full_of_huge_pages_has_no_available_memory() -> None:
     nodes = (
         InfoNode(id=0, cores=(), memory_bytes=5 << 20, hugepages={2048: 2}),
         InfoNode(id=1, cores=(), memory_bytes=5 << 20, hugepages={2048: 3}),
@@ -214,7 +214,7 @@ def test_a_node_full_of_huge_pages_has_no_room() -> None:
     assert memory_available(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)) == {0: 1 << 20, 1: 0}
 
 
-def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
+def test_reserved_memory_is_unchanged_if_not_requested() -> None:
     kept = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
     found = propose(
         info(),
@@ -226,7 +226,7 @@ def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
     assert (found.config.reserved_system_cpus, found.config.memory_manager_policy) == ("0,4", "None")
 
 
-def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
+def test_a_list_of_cpus_together_with_a_reserved_cgroup_is_not_proposed() -> None:
     reported = kubelet(kube_reserved_cgroup="/kube", **KUBE)
     found = propose(info(), reported, ReserveRequest(cpus=CPUReserve(count=2)))
     assert isinstance(found, NoProposal)
@@ -234,18 +234,18 @@ def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
     assert "can't use reservedSystemCPUs" in found.outcome.error
 
 
-def test_a_machine_that_the_kubelet_does_not_take() -> None:
+def test_a_machine_that_the_kubelet_does_not_support() -> None:
     nothing = replace(info(), num_cpus=0)
     found = propose(nothing, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
     assert found == NoProposal("the kubelet does not support this machine: could not detect number of cpus")
 
 
-def test_more_cpus_than_there_are_is_an_error() -> None:
+def test_reserving_more_cpus_than_exist_is_an_error() -> None:
     with pytest.raises(ValueError, match="the machine has 16"):
         propose(info(), kubelet(), ReserveRequest(cpus=CPUReserve(count=17)))
 
 
-def test_a_terabyte_is_reserved_all_the_same() -> None:
+def test_very_large_amounts_can_be_reserved() -> None:
     huge = info("synthetic:1s1n4c2t,mem=2048Ti")
     reported = kubelet(kube_reserved={"memory": "1000Ti"})
     found = propose(huge, reported, ReserveRequest(memory=MemoryReserve()))

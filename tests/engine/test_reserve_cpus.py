@@ -1,4 +1,4 @@
-"""Choosing CPUs to reserve."""
+"""Choosing the CPUs to reserve."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_choices(topology: CPUTopology, requested: CPUReserve, cpus: str) -> Non
     assert chosen(topology, requested) == cpus
 
 
-def test_what_is_split_is_told() -> None:
+def test_split_cores_and_caches_are_reported() -> None:
     assert choose_reserved(EIGHT, CPUReserve(count=3, performance=mask("1"))) == CPUChoice(
         cpus=mask("0,2,4"), split_cores=mask("2"), split_caches=mask("0,2,4"), performance=0
     )
@@ -76,13 +76,13 @@ def test_what_is_split_is_told() -> None:
         ),
     ],
 )
-def test_too_few_or_too_many_are_refused(topology: CPUTopology, requested: CPUReserve, message: str) -> None:
+def test_too_few_or_too_many_are_rejected(topology: CPUTopology, requested: CPUReserve, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         choose_reserved(topology, requested)
 
 
 @given(st.data(), nested_machines(), st.booleans(), st.booleans())
-def test_as_many_as_wished_and_no_core_needlessly_split(
+def test_the_requested_number_is_chosen_without_splitting_cores_needlessly(
     data: st.DataObject, machine: Machine, per_numa: bool, whole: bool
 ) -> None:
     found = topology(machine.cores)

@@ -1,4 +1,4 @@
-"""Splitting a memory reservation over NUMA nodes."""
+"""Splitting a memory reservation across NUMA nodes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_parts(spread: Spread, space: dict[int, int], total: int, parts: dict[in
     assert split_memory(space, total, spread) == parts
 
 
-def test_spreads_have_the_words_of_the_command_line() -> None:
+def test_spreads_have_the_names_of_the_command_line() -> None:
     assert list(map(str, Spread)) == ["even", "proportional", "one-node"]
 
 
@@ -60,12 +60,12 @@ def test_a_node_can_be_named() -> None:
         ({0: MIB}, None, "2097152 bytes should be reserved, but all NUMA nodes together have 1048576"),
     ],
 )
-def test_what_does_not_fit_is_refused(space: dict[int, int], node: int | None, message: str) -> None:
+def test_amounts_that_do_not_fit_are_rejected(space: dict[int, int], node: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         split_memory(space, 2 * MIB, Spread.ONE_NODE, node)
 
 
-def test_without_nodes_none_has_room() -> None:
+def test_without_nodes_nothing_fits() -> None:
     with pytest.raises(ValueError, match=r"^no single NUMA node has 0 bytes to reserve; the largest has 0$"):
         split_memory({}, 0, Spread.ONE_NODE)
 

@@ -1,4 +1,4 @@
-"""Whether a kubelet starts: every stage with the kubelet's words, and which stage comes first."""
+"""Whether a kubelet starts: every stage with the kubelet's error, and which stage comes first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Outcome = Started | StartRefused | KubeletFault | Undetermined
 
 
 def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
-    """Build a machine of that many NUMA nodes with one core each."""
+    """Build a machine with that many NUMA nodes of one core each."""
     info = machine_info(CoreAt((node,), numa_node=node) for node in range(nodes))
     if not distances:
         return info
@@ -46,7 +46,7 @@ def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """What a kubelet is told, and on which machine."""
+    """A kubelet's settings, and its machine."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     machine: MachineInfo = EIGHT
@@ -67,7 +67,7 @@ def started(**config: Any) -> Started:
 
 @dataclass(frozen=True)
 class Case:
-    """A start that ends in a stage, the kubelet's error, and the settings to mend."""
+    """A start that fails in a stage, the kubelet's error, and the settings to fix."""
 
     stage: str
     error: str
@@ -242,7 +242,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.stage}: {case.error[:70]}")
-def test_starts_are_refused_in_the_kubelets_words(case: Case) -> None:
+def test_starts_fail_with_the_kubelets_error(case: Case) -> None:
     outcome = case.reported.start()
     assert isinstance(outcome, StartRefused)
     assert (outcome.stage, outcome.error) == (case.stage, case.error)
@@ -263,7 +263,7 @@ STAGES: Mapping[str, dict[str, Any]] = {
     "memoryManager": {"memory_manager_policy": "bogus"},
     "nodeAllocatable": {"kube_reserved": {"memory": "17Gi"}},
 }
-"""A mistake for every stage that follows from the configuration alone, in the kubelet's order."""
+"""A mistake for every stage that depends only on the configuration, in the kubelet's order."""
 
 
 @pytest.mark.parametrize(("first", "second"), list(pairwise(STAGES)))
@@ -285,7 +285,7 @@ def test_gates_come_before_validation() -> None:
     )
 
 
-def test_what_is_kept_from_pods_is_compared_with_the_machine_last() -> None:
+def test_reservations_are_compared_with_the_machine_last() -> None:
     config = {"kube_reserved": {"memory": "17Gi"}, "cpu_manager_policy": "bogus"}
     outcome = Reported(config=config).start()
     assert isinstance(outcome, StartRefused)
@@ -308,7 +308,7 @@ def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
     assert (table.total, table.allocatable) == (16 * GIB, 15 * GIB)
 
 
-def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
+def test_unknown_memory_makes_the_answer_undetermined() -> None:
     outcome = Reported(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
     assert outcome == Undetermined(MEMORY_UNKNOWN)
 
@@ -322,7 +322,7 @@ def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> Non
     assert (table.total, table.allocatable) == (GIB // 2, (1 << 64) - GIB // 2)
 
 
-def test_a_memory_manager_that_is_switched_off_is_not_asked() -> None:
+def test_a_disabled_memory_manager_is_not_started() -> None:
     config = {"memory_manager_policy": "bogus"}
     assert (
         Reported(config=config, minor=31, flags={"MemoryManager": False}).start()
@@ -330,12 +330,12 @@ def test_a_memory_manager_that_is_switched_off_is_not_asked() -> None:
     )
 
 
-def test_topology_options_count_only_with_a_policy() -> None:
+def test_topology_options_only_matter_with_a_policy() -> None:
     options = {"topology_manager_policy_options": {"bogus": "1"}}
     assert isinstance(Reported(config=options, machine=numa(9)).start(), Started)
 
 
-def test_a_topology_manager_knows_its_policies_by_itself() -> None:
+def test_a_topology_manager_checks_its_policy() -> None:
     reported = KubeletConfiguration(topology_manager_policy="bogus")
     with pytest.raises(SettingError) as caught:
         start_topology_manager(EIGHT, reported, FeatureGates(36))
@@ -387,12 +387,12 @@ def test_a_machine_without_cpus() -> None:
     )
 
 
-def test_thresholds_can_be_left_out_of_what_is_kept() -> None:
+def test_eviction_thresholds_can_be_excluded_from_reservations() -> None:
     found = started(eviction_hard={"memory.available": "1Gi"}, ignores_eviction_thresholds=True)
     assert found.reserved == {}
 
 
-def test_nothing_is_handed_out_without_a_policy() -> None:
+def test_nothing_is_assigned_without_a_policy() -> None:
     found = started()
     assert (found.policy, found.topology_manager.policy) == (None, "none")
     assert found.topology.num_cpus == 8
@@ -414,10 +414,10 @@ def test_nothing_is_handed_out_without_a_policy() -> None:
         "cpuctl.kubelet.reservations.CPUSet.parse",
     ],
 )
-def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(
+def test_messages_of_other_exceptions_are_not_reported_as_the_kubelets(
     check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mistake of ours must stop the command, never read "would not start: negative shift count"."""
+    """A bug in cpuctl must stop the command, and never lead to "would not start: negative shift count"."""
 
     def mistaken(*_: object, **__: object) -> None:
         raise ValueError("negative shift count")
@@ -436,14 +436,14 @@ def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
-def test_a_package_of_unknown_number_taken_for_a_node_lets_a_kubelet_start(policy: str) -> None:
-    """Without NUMA nodes cAdvisor takes packages for nodes; only an admission makes a mask of them."""
+def test_a_package_of_unknown_number_used_as_a_node_does_not_prevent_a_start(policy: str) -> None:
+    """Without NUMA nodes cAdvisor uses packages as nodes; a mask of them is only made at admission."""
     machine = machine_info(CoreAt((cpu,), numa_node=-1, socket=-1) for cpu in range(4))
     config = {"cpu_manager_policy": "static", "reserved_system_cpus": "0", "topology_manager_policy": policy}
     assert isinstance(Reported(config=config, machine=machine).start(), Started)
 
 
-def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_back() -> None:
+def test_a_failed_start_is_undetermined_if_a_missing_flag_could_prevent_it() -> None:
     info = read_machine("synthetic:1s1n4c1t").info
     config = KubeletConfiguration(cpu_manager_policy="static")
     kubelet = Kubelet(version=KubeletVersion(36), config=config, flags_gap="no unit was found")
@@ -454,6 +454,6 @@ def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_bac
         "not start (cpuManager): "
     )
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
-    # No flag sets this field: flags could not mend it.
+    # No flag sets this field, so flags could not fix it.
     refused = StartRefused("configValidation", "x", (("userNamespaces", "idsPerPod"),))
     assert unless_flags_missing(refused, kubelet) is refused

@@ -1,4 +1,4 @@
-"""What a node that has started knows of its kubelet: room for pods, rules by gates, devices, delays."""
+"""What a started node takes from its kubelet: allocatable amounts, rules by feature gate, devices, delays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def started(minor: int = 36, **config: Any) -> Node:
     return node
 
 
-def test_pods_must_fit_only_where_that_is_asked_for() -> None:
+def test_pods_must_fit_only_if_requested() -> None:
     config = KubeletConfiguration(kube_reserved={"cpu": "500m", "memory": "1Gi"}, max_pods=7)
     kubelet = Kubelet(version=KubeletVersion(36), config=config)
     node, fitting = start_node(EIGHT, kubelet), start_node(EIGHT, kubelet, fit=True)
@@ -50,7 +50,7 @@ def test_pods_must_fit_only_where_that_is_asked_for() -> None:
     assert (fitting.allocatable.amounts, fitting.allocatable.pods) == ({"cpu": 7500, "memory": 15 * GIB}, 7)
 
 
-def test_devices_are_known_where_somebody_tells_of_them() -> None:
+def test_devices_are_known_if_they_are_described() -> None:
     groups = (DeviceGroup(numa_nodes=CPUSet.parse("0"), total=2, healthy=2, free=2),)
     inventory = DeviceInventory(resources={"x.com/gpu": groups})
     kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration())
@@ -60,8 +60,8 @@ def test_devices_are_known_where_somebody_tells_of_them() -> None:
     assert [provider.name for provider in started().providers] == ["cpu", "memory"]
 
 
-def test_gates_of_a_main_file_are_tried_before_its_drop_ins() -> None:
-    """Though a drop-in may take them back."""
+def test_gates_of_a_main_file_are_checked_before_its_drop_ins() -> None:
+    """This holds even if a drop-in removes them."""
     kubelet = Kubelet(
         version=KubeletVersion(36), config=KubeletConfiguration(), gates_of_main_file={"Bogus": True}
     )
@@ -70,14 +70,14 @@ def test_gates_of_a_main_file_are_tried_before_its_drop_ins() -> None:
     assert (fault.kind, fault.where) == (FaultKind.CRASH, "loading the kubelet configuration")
 
 
-def test_a_machine_without_cpus_is_no_fault_of_a_setting() -> None:
+def test_a_machine_without_cpus_is_not_blamed_on_a_setting() -> None:
     nothing = MachineInfo(nodes=(), num_cpus=0, num_sockets=0)
     refused = start(info=nothing)
     assert isinstance(refused, StartRefused)
     assert refused.settings == ()
 
 
-def test_cgroup_v1_is_refused_by_who_says_so() -> None:
+def test_cgroup_v1_is_rejected_if_configured() -> None:
     kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(fail_cgroup_v1=True))
     assert isinstance(start_node(EIGHT, kubelet), Node)
     refused = start_node(EIGHT, replace(kubelet, cgroup_version=1))
@@ -89,13 +89,11 @@ def test_cgroup_v1_is_refused_by_who_says_so() -> None:
     ("minor", "gates", "want"),
     [(36, {}, False), (37, {}, False), (37, RESIZING, True)],
 )
-def test_promises_at_admission_are_kept_for_resizes(
-    minor: int, gates: Mapping[str, bool], want: bool
-) -> None:
+def test_baselines_are_kept_for_resizes(minor: int, gates: Mapping[str, bool], want: bool) -> None:
     assert started(minor, **STATIC, feature_gates=gates).cpu.keeps_baselines is want
 
 
-def test_shrinking_is_delayed_as_the_static_policy_says() -> None:
+def test_shrinking_is_delayed_by_the_option_of_the_static_policy() -> None:
     options = {"scale-delay-time": "2s"}
     slow = started(37, **STATIC, feature_gates=RESIZING, cpu_manager_policy_options=options)
     assert slow.delays.of_node == 2_000_000_000
@@ -104,7 +102,7 @@ def test_shrinking_is_delayed_as_the_static_policy_says() -> None:
     assert started(37).delays.of_node == 0
 
 
-def test_memory_that_is_not_told_is_not_planned_with() -> None:
+def test_unknown_memory_is_not_planned_with() -> None:
     node = start(info=replace(EIGHT, memory_bytes=0))
     assert isinstance(node, Node)
     assert node.allocatable is not None

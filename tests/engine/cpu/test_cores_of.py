@@ -1,4 +1,4 @@
-"""Few CPUs are looked up one by one, many in all cores: the cores are the same, in the same order."""
+"""Few CPUs are looked up one by one, many by going through all cores: the result and order are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a container keeps CPUs that it is to give up: what the node, or the pod, says (KEP-6122)."""
+"""How long a container keeps CPUs before giving them up: the delay of the node or pod (KEP-6122)."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ FIVE_SECONDS = DelayRules(of_node=5 * SECOND)
         (0, replace(FIVE_SECONDS, by_pod=True), 0),
     ],
 )
-def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(
+def test_the_delay_comes_from_the_node_or_as_planned_from_the_pod(
     grace: int | None, rules: DelayRules, want: int
 ) -> None:
     assert delay_of(pod_of(guaranteed("2"), scale_down_grace=grace), rules) == want
 
 
 @pytest.mark.parametrize("rules", [FIVE_SECONDS, DelayRules(by_pod=True)])
-def test_pods_with_resources_of_their_own_do_not_wait(rules: DelayRules) -> None:
+def test_pods_with_pod_level_resources_do_not_wait(rules: DelayRules) -> None:
     """KEP-6122, non-goals: they are not resized at all."""
     level = pod_of(guaranteed("2"))._replace(resources=resources("cpu=2", "cpu=2"), scale_down_grace=7)
     assert delay_of(level, rules) == 0
 
 
-def test_a_decision_tells_how_long_containers_wait_that_give_up_cpus() -> None:
-    """Who grows does not wait; who shrinks holds in the end what it has now, less what it gives up."""
+def test_a_decision_reports_the_delay_of_containers_that_give_up_cpus() -> None:
+    """A container that grows does not wait; one that shrinks keeps its CPUs until the delay has passed."""
     setting = Setting()
     node = setting.node()
     node.delays = FIVE_SECONDS

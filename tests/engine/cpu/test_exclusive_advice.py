@@ -23,7 +23,7 @@ def reported(change: SpecEdit) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A pod, what its last container lacks, and how many CPUs it gets afterwards."""
+    """A pod, the changes that its last container needs, and how many CPUs it then gets."""
 
     name: str
     pod: StoredPod
@@ -136,7 +136,7 @@ def test_the_smallest_change(case: Case) -> None:
     assert advice.count_after == case.count
 
 
-def test_a_change_tells_the_place_and_what_was_there() -> None:
+def test_a_change_reports_its_path_and_the_previous_value() -> None:
     fraction, whole, memory = Quantity.parse("1500m"), Quantity.parse("2"), Quantity.parse("1Gi")
     given = pod(app("cpu=1500m memory=1Gi", "cpu=2"), pod_level=resources(*FULL))
     resources_of_main = "spec.containers[0].resources"
@@ -147,7 +147,7 @@ def test_a_change_tells_the_place_and_what_was_there() -> None:
     )
 
 
-def test_who_is_due_cpus_needs_no_advice() -> None:
+def test_a_container_that_gets_cpus_needs_no_advice() -> None:
     given = pod(app(*FULL), sidecar(*FULL))
     assert all(advise(given, each).claim.cpus == 2 for each in given.all_containers)
     assert all(advise(given, each).changes == () for each in given.all_containers)
@@ -167,15 +167,15 @@ def test_advice_that_does_not_help_is_not_given() -> None:
 
 
 @pytest.mark.parametrize(("count", "advised"), [(MOST_CONTAINERS, True), (MOST_CONTAINERS + 1, False)])
-def test_pods_with_hosts_of_containers_get_no_advice(count: int, advised: bool) -> None:
+def test_pods_with_too_many_containers_get_no_advice(count: int, advised: bool) -> None:
     given = pod(*(app(name=f"c{number}") for number in range(count)))
     advice = advise(given, given.containers[0])
     assert advice.claim.cpus == 0
     assert bool(advice.changes) == bool(advice.count_after) == advised
 
 
-def test_a_pod_with_resources_of_its_own_keeps_them_where_less_has_to_change() -> None:
-    """With pod-level resource managers (KEP-5526) its own resources decide on its class."""
+def test_a_pod_keeps_pod_level_resources_if_that_takes_fewer_changes() -> None:
+    """With pod-level resource managers (KEP-5526), pod-level resources determine the QoS class."""
     claims = partial(exclusive_claim, pod_level_managers=True)
     given = pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi", "main"), app(name="other"))
     given = given._replace(resources=resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi"))

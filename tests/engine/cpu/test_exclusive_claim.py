@@ -1,4 +1,4 @@
-"""Which containers qualify for exclusive CPUs, and the one reason why not."""
+"""Which containers qualify for exclusive CPUs, and why the others do not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case:
 
 
 def both(cpu: str) -> tuple[str, str]:
-    """Make requests and limits that are equal."""
+    """Return equal requests and limits."""
     amounts = f"cpu={cpu} memory=1Gi"
     return amounts, amounts
 
@@ -83,7 +83,7 @@ DIVIDED = pod(
     ],
     ids=lambda value: value.name if isinstance(value, Container) else "",
 )
-def test_where_pods_are_divided_a_container_claims_what_it_is_guaranteed(
+def test_in_a_divided_pod_a_container_claims_what_it_is_guaranteed(
     container: Container, want: ExclusiveClaim
 ) -> None:
     assert exclusive_claim(DIVIDED, container, pod_qos(DIVIDED), pod_level_managers=True) == want

@@ -1,4 +1,4 @@
-"""The CPU Manager's hints as a rule: what is a hint, what is preferred, and how much it costs to know."""
+"""The CPU Manager's hints as a rule: what is a hint, what is preferred, and how costly it is to find out."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def listed(rule: CPUHints) -> str:
     return " ".join(f"{CPUSet(hint.nodes or 0)}{'T' if hint.preferred else ''}" for hint in rule)
 
 
-def test_hints_come_by_size_then_by_node() -> None:
+def test_hints_are_ordered_by_size_then_by_node() -> None:
     rule = hints(FOUR, "0-7", 3)
     assert listed(rule) == "0T 1T 0-1 0,2 0,3 1-2 1,3 0-2 0-1,3 0,2-3 1-3 0-3"
     assert rule.narrowest == 1
 
 
-def test_what_a_request_could_fit_in_is_preferred_even_if_it_is_taken() -> None:
-    """The width counts capacity, so no hint is preferred where every single node is partly used."""
+def test_nodes_that_a_request_could_fit_in_are_preferred_even_if_taken() -> None:
+    """The width counts capacity, so no hint is preferred if every node is partly used."""
     rule = hints(FOUR, "0-2,4-6", 4)
     assert (rule.width, rule.narrowest) == (1, 2)
     assert "T" not in listed(rule)
@@ -68,15 +68,15 @@ def test_alignment_by_socket_prefers_every_set_of_nodes_inside_the_sockets_neede
 
 
 def test_the_best_preferred_hint_is_inside_the_sockets_needed() -> None:
-    """One node could hold 3 CPUs, but takes two nodes now; the first two with room are of two sockets."""
+    """3 CPUs could fit on one node, but now need two; the first two with enough free are in two sockets."""
     half_used = "0-1,8-9,12-13"
     assert hints(FOUR, half_used, 3, align=True).best_preferred(Fit()) == [0b1100]
     assert hints(FOUR, half_used, 3).best_preferred(Fit()) == []
 
 
 @pytest.mark.parametrize(("reusable", "best"), [("", 0b0010), ("8", 0b0100), ("4,8", 0b0110)])
-def test_the_best_cut_is_of_the_nodes_left_by_other_providers(reusable: str, best: int) -> None:
-    """Nodes 1 and 2 are left; a hint has others besides, but it has those with reusable CPUs in any case."""
+def test_the_best_cut_uses_the_nodes_left_by_other_providers(reusable: str, best: int) -> None:
+    """Nodes 1 and 2 are left; a hint also has other nodes, but always those with reusable CPUs."""
     rule = hints(FOUR, "0-3,5-7,9-15", 6, reusable=reusable)
     assert rule.best_cut(NodeMask(0b0110), (1, 2), Fit()) == [best]
 
@@ -88,8 +88,8 @@ def test_fewer_nodes_than_sockets_are_never_aligned(sockets: int) -> None:
 
 
 @FITS
-def test_many_nodes_do_not_mean_many_sets(fit: Fit) -> None:
-    """Half of 64 nodes can be chosen in 10^18 ways, and the kubelet goes through all of them."""
+def test_many_nodes_do_not_require_many_sets(fit: Fit) -> None:
+    """Half of 64 nodes can be chosen in 10^18 ways, and the kubelet tries all of them."""
     rule = hints(LARGE, "0-511", 256)
     lower_half = (1 << 32) - 1
     assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint(NodeMask(lower_half), preferred=True)
@@ -99,16 +99,16 @@ def test_many_nodes_do_not_mean_many_sets(fit: Fit) -> None:
 
 
 @FITS
-def test_alignment_by_socket_does_not_go_through_sets_either(fit: Fit) -> None:
-    """Four nodes could hold the request, so one socket is enough, and only the last one has as much free."""
+def test_alignment_by_socket_does_not_try_every_set_either(fit: Fit) -> None:
+    """Four nodes could hold the request, so one socket is enough; only the last one has that many free."""
     half_used = sum(0b1111 << 8 * node for node in range(60))
     rule = hints(LARGE, str(CPUSet(half_used | mask("480-510"))), 31, align=True)
     assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint(NodeMask(0b1111 << 60), preferred=True)
 
 
 @FITS
-def test_sockets_without_room_are_found_out_at_once(fit: Fit) -> None:
-    """Five nodes could hold the request, so two sockets would be enough, but it takes three of them now."""
+def test_sockets_without_enough_free_cpus_are_detected_at_once(fit: Fit) -> None:
+    """Five nodes could hold the request, so two sockets would be enough, but it needs three now."""
     half_used = sum(0b1111 << 8 * node for node in range(64))
     rule = hints(LARGE, str(CPUSet(half_used)), 36, align=True)
     assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint((NodeMask(NodeMask(1 << 9) - 1)), preferred=False)

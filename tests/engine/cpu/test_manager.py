@@ -1,4 +1,4 @@
-"""The static policy: reserved CPUs, allocation container by container, refusals."""
+"""The static policy: reserved CPUs, allocation container by container, rejections."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def take(
     kind: ContainerKind = APP,
     affinity: NodeMask | None = None,
 ) -> str:
-    """Allocate for one container of pod ``pod`` and show its CPUs, or the refusal."""
+    """Allocate for one container of pod ``pod`` and show its CPUs, or the rejection."""
     container = Container(name=name, kind=kind)
     pod = stored(Pod(name="pod", uid="pod", containers=(container,)))
     match policy.allocate(state, pod, container, count, affinity):
@@ -58,27 +58,25 @@ def take(
     ("count", "reserved", "physical"),
     [(1, "0", "0,4"), (2, "0,4", "0,4"), (3, "0-1,4", "0-1,4-5")],
 )
-def test_the_policy_picks_its_reserved_cpus_as_it_picks_all_others(
-    count: int, reserved: str, physical: str
-) -> None:
+def test_the_policy_picks_reserved_cpus_like_all_others(count: int, reserved: str, physical: str) -> None:
     chosen = policy(reserved=count)
     assert (str(CPUSet(chosen.reserved)), str(CPUSet(chosen.reserved_physical))) == (reserved, physical)
 
 
-def test_more_reserved_than_there_are_cpus() -> None:
-    """The picker's error is swallowed, so the set prints as nothing."""
+def test_reserving_more_cpus_than_exist() -> None:
+    """The picker's error is swallowed, so the set is printed as empty."""
     with pytest.raises(ValueError, match=r"\(size of  did not equal 9\)"):
         policy(reserved=9)
 
 
-def test_other_cpus_reserved_than_counted() -> None:
+def test_reserved_cpus_that_do_not_match_the_count() -> None:
     reservation = CPUReservation(3, CPUSet.parse("0-1"))
     with pytest.raises(ValueError, match=r"\(size of 0-1 did not equal 3\)"):
         StaticPolicy.construct(EIGHT, CPUPolicyOptions(), reservation, behaviours(36))
 
 
-def test_the_endless_loop_may_come_while_cpus_are_reserved() -> None:
-    """One CPU of every node is missing: 81 of 92 CPUs in whole cores never get dealt."""
+def test_reserving_cpus_may_loop_forever() -> None:
+    """One CPU of every node is missing: distributing 81 of 92 CPUs in whole cores never ends."""
     machine = topology(
         CoreAt(tuple(range(4 * core, 4 * core + 4 - (core % 6 == 0))), core // 6, core // 12)
         for core in range(24)
@@ -89,7 +87,7 @@ def test_the_endless_loop_may_come_while_cpus_are_reserved() -> None:
     assert caught.value.why.kind is FaultKind.ENDLESS_LOOP
 
 
-def test_a_reservation_that_is_not_determined_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undetermined_reservation_is_not_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated, "MOST_TRIED", 1)
     places = [(0, 1), (0, 0), (1, 0), (0, 2)]
     machine = topology(CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate(places))
@@ -129,7 +127,7 @@ def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
 
 
 def test_an_init_container_that_has_its_cpus_lends_them_again() -> None:
-    """What is lent is kept in memory only: after a restart it has to be learnt anew."""
+    """Lent CPUs are only kept in memory: after a restart they have to be learned again."""
     static = policy()
     state = changed(CPUManagerState(mask("0,3-4,7")), assignments={"pod": {"init": mask("1-2,5-6")}})
     assert take(static, state, "init", 4, INIT) == "1-2,5-6"
@@ -145,7 +143,7 @@ def test_another_pod_does_not_get_reusable_cpus() -> None:
     assert state.reusable_for("other") == 0
 
 
-def test_a_container_that_has_cpus_keeps_them_whatever_it_asks_for() -> None:
+def test_a_container_that_has_cpus_keeps_them_whatever_it_requests() -> None:
     static = policy()
     state = static.fresh_state()
     assert take(static, state, "app", 2) == take(static, state, "app", 3) == "1,5"
@@ -158,8 +156,8 @@ def answered(static: StaticPolicy, count: int, affinity: NodeMask | None = None)
     return static.allocate(static.fresh_state(), pod, container, count, affinity)
 
 
-def test_an_allocation_tells_its_steps() -> None:
-    """One node of four is asked for, and the last CPU comes from another one."""
+def test_an_allocation_reports_its_steps() -> None:
+    """The affinity is one node of four CPUs, and the last CPU comes from another node."""
     result = answered(policy(FOUR_NODES), 5, affinity=NodeMask(0b10))
     assert isinstance(result, Allocation)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
@@ -168,7 +166,7 @@ def test_an_allocation_tells_its_steps() -> None:
     ]
 
 
-def test_a_refusal_tells_what_there_was() -> None:
+def test_a_rejection_reports_requested_and_free_cpus() -> None:
     result = answered(policy(), 8)
     assert isinstance(result, Rejected)
     assert (result.container, result.details) == ("app", {"requested": 8, "free": 7})
@@ -217,7 +215,7 @@ def test_cpus_are_distributed_over_as_many_nodes_as_the_affinity_has_from_1_38()
         assert take(static, static.fresh_state(), "app", 4, affinity=NodeMask(0b1111)) == want
 
 
-def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
+def test_a_shortage_reports_what_is_picked_outside_the_affinity() -> None:
     static = policy(FOUR_NODES)
     state = static.fresh_state()
     state.default = mask("0,4-8")
@@ -227,7 +225,7 @@ def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
     )
 
 
-def test_whole_cores_only_refuses_odd_counts() -> None:
+def test_whole_cores_only_rejects_odd_counts() -> None:
     static = policy(full_pcpus_only=True)
     assert take(static, static.fresh_state(), "app", 3) == (
         "SMTAlignmentError: SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
@@ -247,17 +245,17 @@ def test_whole_cores_only_gives_the_last_whole_core() -> None:
     assert take(static, static.fresh_state(), "app", 6) == "1-3,5-7"
 
 
-@pytest.mark.parametrize(("own", "count", "refused"), [(0, 8, True), (2, 8, False), (2, 10, True)])
-def test_whole_cores_only_counts_what_a_resized_container_brings_along(
-    own: int, count: int, refused: bool
+@pytest.mark.parametrize(("own", "count", "rejected"), [(0, 8, True), (2, 8, False), (2, 10, True)])
+def test_whole_cores_only_counts_the_cpus_of_a_resized_container(
+    own: int, count: int, rejected: bool
 ) -> None:
     static = policy(full_pcpus_only=True)
-    refusal = static.smt_refusal(static.fresh_state(), None, count, own=own)
-    assert isinstance(refusal, Rejected) is refused
+    found = static.smt_refusal(static.fresh_state(), None, count, own=own)
+    assert isinstance(found, Rejected) is rejected
 
 
 def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
-    """A running container is refused after a restart when too little is free (kubernetes issue 129078)."""
+    """A running container is rejected after a restart if too few are free (kubernetes issue 129078)."""
     static = policy(full_pcpus_only=True)
     state = static.fresh_state()
     assert take(static, state, "app", 4) == "1-2,5-6"
@@ -266,14 +264,14 @@ def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
 
 @pytest.mark.parametrize("affinity", [None, 0b1111])
 def test_the_endless_loop_is_a_fault_not_an_answer(affinity: NodeMask | None) -> None:
-    """Four nodes of 16 CPUs, one thread of each reserved: 54 CPUs in whole cores never get dealt."""
+    """Four nodes of 16 CPUs, one thread of each reserved: distributing 54 CPUs in whole cores never ends."""
     machine = regular(sockets=2, nodes=2, cores=8, threads=2)
     static = policy(machine, "0,8,16,24", full_pcpus_only=True, distribute_cpus_across_numa=True)
     assert isinstance(answered(static, 54, affinity), KubeletFault)
 
 
-def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> None:
-    """The total comes from elsewhere than the cores: an average of 0 is what the kubelet divides by."""
+def test_fewer_cpus_than_cores_crash_the_kubelet() -> None:
+    """The total is not computed from the cores, so the kubelet divides by an average of 0."""
     machine = topology([CoreAt(cpus=(0,)), CoreAt(cpus=(1,))], unlisted_cpus=-1)
     assert answered(policy(machine, full_pcpus_only=True), 1) == KubeletFault(
         kind=FaultKind.CRASH,
@@ -282,7 +280,7 @@ def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> No
     )
 
 
-def test_a_refusal_leaves_the_state_alone() -> None:
+def test_a_rejection_leaves_the_state_unchanged() -> None:
     static = policy()
     state = static.fresh_state()
     before = state.copy()
@@ -290,7 +288,7 @@ def test_a_refusal_leaves_the_state_alone() -> None:
     assert state == before
 
 
-def test_a_copy_of_a_state_is_its_own() -> None:
+def test_a_copy_of_a_state_is_independent() -> None:
     static = policy()
     state = static.fresh_state()
     take(static, state, "app", 2)

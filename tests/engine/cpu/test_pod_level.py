@@ -1,4 +1,4 @@
-"""A pod's CPUs as a whole: slices, the pool, what is refused, and what comes back (KEP-5526)."""
+"""CPUs of a pod as a whole: slices, the pool, rejections, and restored pods (KEP-5526)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.pod_bubbles import policy, request, shown
 
 
 def test_a_pod_is_divided_as_the_kubelet_divides_it() -> None:
-    """The verified flow of the specification: shared containers get what sidecars and apps leave."""
+    """In the verified flow of the specification, shared containers get what sidecars and apps leave."""
     static = policy()
     state = static.fresh_state()
     bubble = allocate_bubble(static, state, request(6, "i0 s1 i3 i0b a2 s0 a0 a0b"))
@@ -45,22 +45,24 @@ def test_a_pod_is_divided_as_the_kubelet_divides_it() -> None:
         ),
     ],
 )
-def test_a_pod_whose_pool_would_be_empty_is_refused_untouched(total: int, words: str, message: str) -> None:
+def test_a_pod_with_an_empty_pool_is_rejected_and_changes_nothing(
+    total: int, words: str, message: str
+) -> None:
     static = policy()
     state = static.fresh_state()
-    refused = allocate_bubble(static, state, request(total, words))
-    assert isinstance(refused, Rejected)
-    assert (refused.reason, refused.message) == ("EmptyPodSharedPoolError", message)
+    rejection = allocate_bubble(static, state, request(total, words))
+    assert isinstance(rejection, Rejected)
+    assert (rejection.reason, rejection.message) == ("EmptyPodSharedPoolError", message)
     assert state == static.fresh_state()
 
 
 def test_slices_that_do_not_fit_lose_the_pods_cpus() -> None:
-    """What the kubelet does, and nothing ever gives these CPUs back."""
+    """The kubelet does this, and nothing returns these CPUs."""
     static = policy()
     state = static.fresh_state()
-    refused = allocate_bubble(static, state, request(3, "i4 a1"))
-    assert isinstance(refused, Rejected)
-    assert refused.message == (
+    rejection = allocate_bubble(static, state, request(3, "i4 a1"))
+    assert isinstance(rejection, Rejected)
+    assert rejection.message == (
         "Allocate failed due to not enough cpus available to satisfy request: requested=4, available=3, "
         "which is unexpected"
     )
@@ -80,7 +82,7 @@ def test_whole_cores_are_checked_on_the_pod_only() -> None:
     }
 
 
-def test_cpus_come_back_with_the_last_container() -> None:
+def test_cpus_are_returned_with_the_last_container() -> None:
     static = policy()
     state = static.fresh_state()
     allocate_bubble(static, state, request(4, "a2 a0"))
@@ -100,7 +102,7 @@ def restarted(words: str, *, lost: str = "") -> tuple[StaticPolicy, CPUManagerSt
     return static, state
 
 
-def test_from_1_38_a_pod_that_comes_back_keeps_everything() -> None:
+def test_from_1_38_a_restored_pod_keeps_everything() -> None:
     static, state = restarted("i0 s1 a2 a0")
     before = state.copy()
     again = restore_bubble(static, state, request(6, "i0 s1 a2 a0"))
@@ -108,7 +110,7 @@ def test_from_1_38_a_pod_that_comes_back_keeps_everything() -> None:
     assert state == before
 
 
-def test_what_the_file_lacks_is_cut_from_what_it_has() -> None:
+def test_slices_missing_from_the_file_are_cut_from_the_pods_cpus() -> None:
     static, state = restarted("s1 a2 a0", lost="a0")
     complete = restarted("s1 a2 a0")[1]
     assert shown(restore_bubble(static, state, request(6, "s1 a2 a0")))["a0"] == "3,5,7"
@@ -116,15 +118,15 @@ def test_what_the_file_lacks_is_cut_from_what_it_has() -> None:
 
 
 @pytest.mark.parametrize("lost", ["s1", "s1 a0"])
-def test_entries_with_a_hole_are_not_trusted(lost: str) -> None:
+def test_entries_with_a_gap_are_not_trusted(lost: str) -> None:
     static, state = restarted("s1 a2 a0", lost=lost)
     assert usable_bubble(state, request(6, "s1 a2 a0").pod) is None
     restore_bubble(static, state, request(6, "s1 a2 a0"))
     assert state == restarted("s1 a2 a0")[1]
 
 
-def test_a_restore_that_fails_gives_everything_back() -> None:
+def test_a_failed_restore_returns_everything() -> None:
     static, state = restarted("s1 a2 a0", lost="a2 a0")
-    refused = restore_bubble(static, state, request(6, "s1 a9 a0"))
-    assert isinstance(refused, Rejected)
+    rejection = restore_bubble(static, state, request(6, "s1 a9 a0"))
+    assert isinstance(rejection, Rejected)
     assert state == static.fresh_state()

@@ -1,4 +1,4 @@
-"""A pod that comes back to a kubelet of 1.38: what of its state file is kept, and what is of no use."""
+"""A pod restored by a kubelet of 1.38: what is kept from its state file, and what is unusable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUBBLE = "1-3,5-7"
 
 
 def left_by(bubble: str, default: str, **containers: str) -> CPUManagerState:
-    """Make the state that another kubelet has left."""
+    """Return the state that another kubelet has left."""
     assignments = {"pod": {name: mask(cpus) for name, cpus in containers.items()}} if containers else {}
     return changed(
         CPUManagerState(mask(default)),
@@ -42,8 +42,8 @@ def written(state: CPUManagerState) -> tuple[str, str, dict[str, str]]:
         ({}, {"s1": "1", "a2": "2,6", "a0": "3,5,7"}),
     ],
 )
-def test_what_is_missing_is_cut_from_what_others_leave(kept: dict[str, str], missing: dict[str, str]) -> None:
-    """Even where no picker would choose what is kept."""
+def test_missing_slices_are_cut_from_what_others_leave(kept: dict[str, str], missing: dict[str, str]) -> None:
+    """This holds even if no picker would choose the CPUs that are kept."""
     state = left_by(BUBBLE, "0,4", **kept)
     bubble = restore_bubble(policy(), state, request(6, "s1 a2 a0"))
     assert shown(bubble) == kept | missing
@@ -53,8 +53,8 @@ def test_what_is_missing_is_cut_from_what_others_leave(kept: dict[str, str], mis
     assert picked == {name: [cpus] for name, cpus in missing.items() if name != "a0"}
 
 
-def test_only_lasting_slices_that_are_kept_are_kept_apart() -> None:
-    """An ordinary init container has ended, and who shares has nothing of its own."""
+def test_only_kept_slices_of_long_running_containers_are_set_aside() -> None:
+    """An ordinary init container has ended, and a shared container has no slice."""
     kept = {"i0": BUBBLE, "i3": "5-7", "s0": "1", "s1": "7"}
     state = left_by(BUBBLE, "0,4", **kept)
     bubble = restore_bubble(policy(), state, request(6, "i0 i3 s0 s1 a2 a0"))
@@ -69,8 +69,8 @@ def test_only_lasting_slices_that_are_kept_are_kept_apart() -> None:
         (BUBBLE, "0,4", {"a0": "3,5,7"}),
     ],
 )
-def test_what_makes_no_sense_is_given_back(bubble: str, default: str, kept: dict[str, str]) -> None:
-    """CPUs that are the node's, too, or containers that cannot have come before others."""
+def test_inconsistent_cpus_are_returned_to_the_pool(bubble: str, default: str, kept: dict[str, str]) -> None:
+    """CPUs are also in the node's pool, or a container cannot have been placed before the others."""
     state = left_by(bubble, default, **kept)
     assert usable_bubble(state, request(4, "s1 a2 a0").pod) is None
     again = CPUManagerState(mask(bubble) | mask(default))
@@ -79,7 +79,7 @@ def test_what_makes_no_sense_is_given_back(bubble: str, default: str, kept: dict
     assert state == again
 
 
-def test_who_holds_nothing_has_nothing_to_give_back() -> None:
+def test_a_pod_without_cpus_returns_nothing() -> None:
     state = left_by(BUBBLE, "0,4", a0="3")
     give_back(state, "other")
     assert state == left_by(BUBBLE, "0,4", a0="3")
@@ -89,8 +89,8 @@ def test_who_holds_nothing_has_nothing_to_give_back() -> None:
     assert usable_bubble(state, request(6, "a0").pod) is None
 
 
-def test_a_pod_that_the_kubelet_does_not_survive() -> None:
-    """As for containers: 54 CPUs of which whole cores cannot be divided evenly let it loop for ever."""
+def test_a_pod_that_makes_the_kubelet_hang() -> None:
+    """As for containers, 54 CPUs whose whole cores cannot be divided evenly make it loop forever."""
     endless = policy(
         regular(sockets=2, nodes=2, cores=8, threads=2),
         reserved="0,8,16,24",

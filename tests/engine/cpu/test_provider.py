@@ -1,4 +1,4 @@
-"""What the CPU Manager tells the Topology Manager about a container, and about a pod as a whole."""
+"""The CPU Manager's hints and placements for a container, and for a pod as a whole."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CONTAINERS = [
     ForContainer("taken CPUs do not count", "0-1,4-5", 2, "1T 0-1", {"other": "2-3,6-7"}),
     ForContainer("too few CPUs are left", "0-1", 2, ""),
     ForContainer("its own CPUs, and nothing else", "0-3,6-7", 2, "1T 0-1", {"main": "4-5"}),
-    ForContainer("its own CPUs are fewer than it asks for", "0-3,5-7", 2, "", {"main": "4"}),
+    ForContainer("its own CPUs are fewer than it requests", "0-3,5-7", 2, "", {"main": "4"}),
     ForContainer("CPUs of init containers have to be used", "0,4-7", 2, "0T 0-1", {"first": "1-3"}, "1-3"),
 ]
 
@@ -101,9 +101,9 @@ PODS = [
     ForPod("the sum of its containers", "0-2,4-7", "1T 0-1"),
     ForPod("all of its CPUs, and nothing else", "0-3,7", "1T 0-1", {"main": "4-5", "other": "6"}),
     ForPod("some of its CPUs and free ones", "0-3,6", "1T 0-1", {"main": "4-5"}),
-    ForPod("a container has fewer than it asks for", "0-3,5-7", "", {"main": "4"}),
+    ForPod("a container has fewer than it requests", "0-3,5-7", "", {"main": "4"}),
     ForPod("CPUs of init containers have to be used", "0,4-7", "0T 0-1", reusable="1-3"),
-    ForPod("a container has CPUs that asks for none", "0-3,5-7", "", {"first": "4"}),
+    ForPod("a container that requests no CPUs has some", "0-3,5-7", "", {"first": "4"}),
 ]
 
 
@@ -131,12 +131,12 @@ def test_pod(case: ForPod) -> None:
     ],
 )
 def test_a_pod_needs_its_peak(containers: list[tuple[ContainerKind, int]], count: int) -> None:
-    """Sidecars run on, beside the init containers after them and beside the app containers."""
+    """Sidecars keep running, alongside the init containers after them and the app containers."""
     made = [Container(name=f"{index}:{cpus}", kind=kind) for index, (kind, cpus) in enumerate(containers)]
     assert pod_count(made, lambda container: int(container.name.partition(":")[2])) == count
 
 
-def test_alignment_by_socket_goes_with_the_policy() -> None:
+def test_alignment_by_socket_depends_on_the_policy() -> None:
     options = CPUPolicyOptions(align_by_socket=True)
     reserved = CPUReservation(1, CPUSet.parse("0"))
     static = StaticPolicy.construct(regular(sockets=2, nodes=2, cores=4), options, reserved, behaviours(36))
@@ -165,7 +165,7 @@ def whole(cpus: int, name: str = "main") -> Container:
 
 
 def candidate(*containers: Container, uid: str = "pod", total: int = 0) -> Candidate:
-    """Ask for a pod; with a *total* of CPUs as a whole."""
+    """Return a candidate pod, with pod-level resources of *total* CPUs."""
     amounts = f"cpu={total} memory=4Gi"
     given = pod(*containers, pod_level=resources(amounts, amounts) if total else None)._replace(uid=uid)
     return Candidate(given, pod_qos(given), divided=total > 0)
@@ -185,7 +185,7 @@ def divided(manager: CPUProvider, requested: Candidate) -> list[Placement]:
     return placed
 
 
-def test_a_placement_tells_what_a_container_is_due_and_has_got() -> None:
+def test_a_placement_reports_what_a_container_claims_and_gets() -> None:
     requested = candidate(whole(2))
     assert allocated(provider(), requested) == Placement(
         container=requested.pod.containers[0],
@@ -196,7 +196,7 @@ def test_a_placement_tells_what_a_container_is_due_and_has_got() -> None:
     )
 
 
-def test_a_placement_tells_why_a_container_shares() -> None:
+def test_a_placement_reports_why_a_container_shares() -> None:
     requested = candidate(app())
     why = "the pod is BestEffort, not Guaranteed: no container requests or limits cpu or memory"
     assert allocated(provider(), requested) == Placement(
@@ -204,7 +204,7 @@ def test_a_placement_tells_why_a_container_shares() -> None:
     )
 
 
-def test_placements_in_a_pod_that_is_divided() -> None:
+def test_placements_in_a_divided_pod() -> None:
     requested = candidate(whole(2, name="own"), app(name="shared"), total=3)
     why = "its own requests of cpu and memory do not equal its limits"
     assert divided(provider(DIVIDES), requested) == [
@@ -224,7 +224,7 @@ def test_placements_in_a_pod_that_is_divided() -> None:
     ]
 
 
-def test_what_is_counted() -> None:
+def test_metrics_count_requests_errors_and_cpus() -> None:
     manager = provider(DIVIDES)
     before = manager.copy()
     allocated(manager, candidate(whole(2), uid="one"))
@@ -237,7 +237,7 @@ def test_what_is_counted() -> None:
     assert before.metrics == provider(DIVIDES).metrics
 
 
-def test_what_a_container_gives_back_is_counted() -> None:
+def test_metrics_count_returned_cpus() -> None:
     manager = provider()
     allocated(manager, candidate(whole(2), uid="one"))
     allocated(manager, candidate(whole(1), uid="two"))
@@ -248,7 +248,7 @@ def test_what_a_container_gives_back_is_counted() -> None:
     assert manager.state.default == CORES_OF_TWO_NODES.cpus
 
 
-def test_what_a_container_gives_up_after_its_delay_is_counted() -> None:
+def test_metrics_count_cpus_given_up_after_a_delay() -> None:
     manager = provider()
     allocated(manager, candidate(whole(3)))
     manager.state.postpone("pod", "main", mask("1"))
@@ -257,7 +257,7 @@ def test_what_a_container_gives_up_after_its_delay_is_counted() -> None:
     assert manager.settle("pod", "main") == 0
 
 
-def test_the_state_file_tells_baselines_and_pods_only_where_the_kubelet_keeps_them() -> None:
+def test_the_state_file_has_baselines_and_pods_only_if_the_kubelet_keeps_them() -> None:
     for manager in (provider(), provider(DIVIDES)):
         allocated(manager, candidate(whole(2)))
         manager.state.pod_entries = {"other": mask("3")}
@@ -268,7 +268,7 @@ def test_the_state_file_tells_baselines_and_pods_only_where_the_kubelet_keeps_th
         assert manager.state_file().baselines == saved.entries
 
 
-# What it tells the Topology Manager about a pod that is divided
+# The hints that it gives the Topology Manager for a divided pod
 
 DIVIDED = candidate(whole(2, name="own"), app(name="shared"), total=3)
 OTHER_TOTAL = candidate(whole(2, name="own"), app(name="shared"), total=4)
@@ -285,14 +285,16 @@ def shown_placement(manager: CPUProvider, requested: Candidate) -> str:
 @pytest.mark.parametrize(
     ("requested", "want"), [(DIVIDED, "0T 1T 0-1"), (OTHER_TOTAL, "1T 0-1"), (NO_POOL, "")]
 )
-def test_hints_are_for_the_pods_own_request(requested: Candidate, want: str) -> None:
+def test_hints_are_for_the_pod_level_request(requested: Candidate, want: str) -> None:
     """Node 0 has three CPUs that are not reserved; a pod without a CPU for its pool fits nowhere."""
     assert shown_placement(provider(DIVIDES), requested) == want
 
 
 @pytest.mark.parametrize(("rules", "want"), [(DIVIDES, ""), (RESTORES, "0T 0-1")])
-def test_a_pod_that_holds_cpus_has_hints_where_releases_restore_them(rules: PodLevelRules, want: str) -> None:
-    """Kubernetes issue 140989: before, what its shared containers have is not what they ask for."""
+def test_a_pod_that_holds_cpus_has_hints_if_the_release_restores_them(
+    rules: PodLevelRules, want: str
+) -> None:
+    """In earlier releases its shared containers do not have what they request (kubernetes issue 140989)."""
     manager = provider(rules)
     divided(manager, DIVIDED)
     assert shown_placement(manager, DIVIDED) == want
@@ -304,8 +306,8 @@ def test_a_pod_that_holds_another_number_of_cpus_fits_nowhere() -> None:
     assert shown_placement(manager, OTHER_TOTAL) == ""
 
 
-def test_what_a_pod_holds_is_free_for_it_where_it_makes_no_sense() -> None:
-    """Another container has to be allocated again, and CPU 1 is in the shared pool, too."""
+def test_inconsistent_cpus_of_a_pod_are_free_for_it() -> None:
+    """CPU 1 is also in the shared pool, so the pod has to be allocated again."""
     manager = provider(RESTORES)
     divided(manager, DIVIDED)
     manager.state.default = mask("0-1,4-5")
@@ -327,7 +329,7 @@ def test_without_a_policy_all_cpus_are_shared() -> None:
     assert manager.pool_warning(0) is None
 
 
-# The shared pool, and whose CPUs they are
+# The shared pool, and owners of CPUs
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ def test_without_a_policy_all_cpus_are_shared() -> None:
         ("0-3", "", PoolWarning.EMPTY),
     ],
 )
-def test_a_pool_that_gets_too_small_is_worth_a_warning(
+def test_a_pool_that_gets_too_small_causes_a_warning(
     before: str, after: str, want: PoolWarning | None
 ) -> None:
     manager = provider()
@@ -348,7 +350,7 @@ def test_a_pool_that_gets_too_small_is_worth_a_warning(
 
 
 def test_cpus_that_a_pod_has_taken_from_others() -> None:
-    """CPU 0 is reserved, CPUs 2 and 6 are another pod's, CPU 3 nobody's, CPU 4 was in the shared pool."""
+    """CPU 0 is reserved, CPUs 2 and 6 belong to other pods, CPU 3 to none, CPU 4 was in the shared pool."""
     manager = provider()
     manager.state.assignments = {"one": {"main": mask("0,2-4,6")}, "two": {"main": mask("2")}}
     manager.state.pod_entries = {"three": mask("6-7")}

@@ -1,4 +1,4 @@
-"""The CPU Manager's state: who has which CPUs, how they come back, and what a restart accepts."""
+"""The CPU Manager's state: which CPUs are held, how they are returned, and what a restart accepts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INIT, APP = ContainerKind.INIT, ContainerKind.APP
 
 
 def made(default: str, **assigned: str) -> CPUManagerState:
-    """Let the containers of a pod ``pod`` have CPUs, as a kubelet gives them."""
+    """Assign CPUs to the containers of pod ``pod``, as a kubelet does."""
     state = CPUManagerState(mask(default))
     for name, cpus in assigned.items():
         state.assign("pod", name, mask(cpus))
@@ -41,7 +41,7 @@ def filled() -> CPUManagerState:
     return state
 
 
-def test_a_copy_is_its_own_in_every_part() -> None:
+def test_a_copy_is_independent_in_every_part() -> None:
     state = filled()
     copy = state.copy()
     assert copy == state
@@ -72,7 +72,7 @@ def test_the_first_cpus_of_a_container_are_its_baseline() -> None:
     assert (state.assigned("pod", "main"), state.baseline("pod", "main")) == (mask("2-5"), mask("2-3"))
 
 
-# CPUs that are given up after a delay
+# CPUs given up after a delay
 
 
 def test_a_container_gives_up_when_its_delay_has_passed() -> None:
@@ -92,14 +92,14 @@ def test_a_container_that_waits_for_nothing_gives_up_nothing() -> None:
     assert state == made("0", main="2-5")
 
 
-def test_a_container_that_is_gone_gives_up_nothing() -> None:
+def test_a_removed_container_gives_up_nothing() -> None:
     state = made("0")
     state.postpone("pod", "main", mask("2"))
     assert state.settle("pod", "main") == 0
     assert state == made("0")
 
 
-def test_what_is_called_off_is_forgotten() -> None:
+def test_a_cancelled_reduction_is_forgotten() -> None:
     state = made("0", main="2-5", other="6-7")
     state.postpone("pod", "main", mask("2"))
     state.postpone("pod", "other", mask("6"))
@@ -112,11 +112,11 @@ def test_what_is_called_off_is_forgotten() -> None:
     assert state.pending == {}
 
 
-# CPUs that come back
+# Returned CPUs
 
 
 def test_cpus_that_another_container_of_the_pod_uses_stay_with_it() -> None:
-    """An init container's CPUs were used again."""
+    """An init container's CPUs were reused."""
     state = made("0", first="2-5", main="2-3")
     assert state.remove_container("pod", "first") == mask("4-5")
     assert state == made("0,4-5", main="2-3")
@@ -124,13 +124,13 @@ def test_cpus_that_another_container_of_the_pod_uses_stay_with_it() -> None:
     assert state == made("0,2-5")
 
 
-def test_a_container_that_has_nothing_gives_nothing_back() -> None:
+def test_a_container_without_cpus_returns_nothing() -> None:
     state = made("0", main="2-3")
     assert (state.remove_container("pod", "other"), state.remove_container("else", "main")) == (0, 0)
     assert state == made("0", main="2-3")
 
 
-def test_a_pod_gives_its_cpus_back_with_its_last_container() -> None:
+def test_a_pod_returns_its_cpus_with_its_last_container() -> None:
     state = made("0", main="2-3", other="4")
     state.pod_entries["pod"] = mask("2-5")
     assert state.remove_container("pod", "main") == 0
@@ -139,8 +139,8 @@ def test_a_pod_gives_its_cpus_back_with_its_last_container() -> None:
     assert state == made("0,2-5")
 
 
-def test_a_container_without_a_baseline_gives_back_as_others_do() -> None:
-    """A state file may have baselines of some containers only."""
+def test_a_container_without_a_baseline_returns_its_cpus() -> None:
+    """A state file may have baselines for only some containers."""
     assigned = {"pod": {"main": mask("2"), "other": mask("3")}, "else": {"a": mask("4"), "b": mask("5")}}
     state = changed(CPUManagerState(mask("0")), assignments=assigned, baselines={"pod": {"other": mask("3")}})
     assert (state.remove_container("pod", "main"), state.remove_container("else", "a")) == (0b100, 0b10000)
@@ -150,14 +150,14 @@ def test_a_container_without_a_baseline_gives_back_as_others_do() -> None:
     assert state == made("0,2,4-5", other="3")
 
 
-def test_a_container_that_goes_waits_for_nothing_any_more() -> None:
+def test_a_removed_container_no_longer_waits() -> None:
     state = made("0", main="2-5", other="6")
     state.postpone("pod", "main", mask("2"))
     state.remove_container("pod", "main")
     assert state == made("0,2-5", other="6")
 
 
-def test_all_but_some_containers_are_released() -> None:
+def test_all_but_the_kept_containers_are_released() -> None:
     state = made("0", main="2-3", other="4")
     state.assign("else", "main", mask("5"))
     assert state.keep_only({"pod": ["main", "third"]}) == mask("4-5")
@@ -171,7 +171,7 @@ def test_at_first_nothing_is_lent(uid: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "want"), [(INIT, "2-4"), (APP, "2")])
-def test_init_containers_add_to_what_is_lent_and_others_keep_it(kind: ContainerKind, want: str) -> None:
+def test_init_containers_add_to_what_is_lent_and_others_take_from_it(kind: ContainerKind, want: str) -> None:
     state = made("0")
     state.remember_reuse("pod", INIT, mask("2-3"))
     state.remember_reuse("pod", kind, mask("3-4"))
@@ -204,7 +204,7 @@ def test_a_state_file_is_read_as_it_was_written() -> None:
     assert state.as_file("static", baselines=True) == replace(FILE, pod_entries={})
 
 
-def test_without_baselines_in_the_file_what_a_container_has_is_its_baseline() -> None:
+def test_without_baselines_in_the_file_the_assignment_is_the_baseline() -> None:
     state = CPUManagerState.of_file(replace(FILE, baselines={}))
     assert state.baselines == state.assignments
 
@@ -256,13 +256,13 @@ def test_what_a_restart_accepts(saved: Saved) -> None:
 
 
 @pytest.mark.parametrize(("strict", "pool"), [(False, "0-7"), (True, "1-7")])
-def test_a_state_with_nothing_in_it_becomes_a_fresh_one(strict: bool, pool: str) -> None:
+def test_an_empty_state_becomes_a_fresh_one(strict: bool, pool: str) -> None:
     state = made("")
     validate(state, machine=mask("0-7"), reserved=mask("0"), strict=strict)
     assert state == made(pool)
 
 
-def test_who_waits_to_give_cpus_up_goes_on_waiting_when_another_of_its_pod_ends() -> None:
+def test_a_container_still_waits_after_another_of_its_pod_ends() -> None:
     state = CPUManagerState(CPUMask(0))
     for name, cpus in (("ends", 0b0011), ("waits", 0b1100)):
         state.assign("p", name, CPUMask(cpus))
@@ -271,14 +271,14 @@ def test_who_waits_to_give_cpus_up_goes_on_waiting_when_another_of_its_pod_ends(
     assert (state.awaited("p", "ends"), state.awaited("p", "waits")) == (None, 0b0100)
 
 
-def test_all_containers_of_a_pod_that_has_gone_are_released() -> None:
+def test_all_containers_of_a_removed_pod_are_released() -> None:
     state = made("0-1", one="2-3", two="4-5")
     assert state.keep_only({}) == mask("2-5")
     assert (state.default, state.assignments, state.baselines) == (mask("0-5"), {}, {})
 
 
-def test_what_containers_hold_together_is_joined_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full node has thousands of holders, and asks with every pod that comes or goes."""
+def test_the_cpus_of_all_containers_are_joined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full node has thousands of holders, and needs the result whenever a pod is added or removed."""
     joined = []
     join = state_module._join
 
@@ -301,8 +301,10 @@ _HELD = st.integers(0, 255)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.none() | _HELD)))
-def test_what_containers_hold_together_is_what_each_holds(steps: list[tuple[str, str, int | None]]) -> None:
-    """Also where several hold the same, or one gets others."""
+def test_the_joined_cpus_are_those_that_each_container_holds(
+    steps: list[tuple[str, str, int | None]],
+) -> None:
+    """This also holds if several containers hold the same CPUs, or one gets others."""
     state = CPUManagerState(CPUMask(0))
     for uid, container, cpus in steps:
         if cpus is None:

@@ -1,4 +1,4 @@
-"""What the CPU Manager makes of its machine information."""
+"""The topology that the CPU Manager builds from its machine information."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HYBRID = topology([CoreAt((0, 1)), CoreAt((2, 3)), CoreAt((4,)), CoreAt((5,)), C
 
 @dataclass(frozen=True)
 class Refused:
-    """Machine information and why the CPU Manager refuses it."""
+    """Machine information and why the CPU Manager rejects it."""
 
     name: str
     info: MachineInfo
@@ -87,8 +87,8 @@ def test_a_core_that_reaches_into_another_parent_counts_as_inside_both() -> None
     assert found.cores_inside(mask("1-2")) is found.cores_inside(mask("1-2"))
 
 
-def test_a_core_is_known_by_its_smallest_cpu() -> None:
-    """The hardware's own core ids repeat from socket to socket."""
+def test_a_core_is_identified_by_its_smallest_cpu() -> None:
+    """The hardware's core ids repeat from socket to socket."""
     assert list(topology([CoreAt((9, 1)), CoreAt((8, 0))]).cores) == [0, 1]
 
 
@@ -117,7 +117,7 @@ def test_a_node_without_cpus_does_not_exist_for_the_cpu_manager() -> None:
     assert list(CPUTopology.discover(with_memory_node).numa_nodes) == [1]
 
 
-def test_elements_come_by_id() -> None:
+def test_elements_are_sorted_by_id() -> None:
     shuffled = topology([CoreAt((3,), 9, 2, 4), CoreAt((1,), 8, 1, 3), CoreAt((2,), 9, 2, 4)])
     assert list(shuffled.numa_nodes) == [8, 9]
     assert list(shuffled.sockets) == [1, 2]

@@ -1,4 +1,4 @@
-"""What a kubelet's picture of a machine has other than its kernel's, told for people."""
+"""Differences between a kubelet's view of a machine and its kernel's, described for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cpuctl.records import replace
 from tests.support.topologies import CoreAt, topology
 
 HALVES = [CPUSet.parse("0-3"), CPUSet.parse("4-7")]
-# Two halves, each a socket, a NUMA node and a cache of two cores of two CPUs, and a node of memory only.
+# Two halves, each a socket, a NUMA node and a cache of two cores with two CPUs, and a memory-only node.
 MACHINE = Machine(
     cpus=tuple(
         CPU(number=cpu, siblings=CPUSet.of((cpu & ~1, cpu | 1)), package_id=cpu // 4) for cpu in range(8)
@@ -68,19 +68,19 @@ def reported(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
     ids=["NUMA nodes", "sockets", "cores", "caches"],
 )
 def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
-    """Each with its numbers, and the first CPUs that only one side puts together."""
+    """Each difference has the counts, and the first CPUs that only one side groups."""
     (text,) = reported(cores)
     assert text == (f"{what}; only the kernel groups CPUs {kernel}; only the kubelet groups CPUs {kubelet}")
 
 
-def test_views_that_group_alike_do_not_differ() -> None:
-    """Whatever numbers the groups have."""
+def test_views_with_the_same_groups_do_not_differ() -> None:
+    """The ids of the groups do not matter."""
     assert reported(AGREED) == []
     assert reported(dataclasses.replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
 
 
-def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
-    """They are no groups that the two split differently: what is left of the kernel's is the kubelet's."""
+def test_cpus_that_the_kubelet_does_not_know_are_reported_once() -> None:
+    """They do not count as a different grouping: without them, the kernel's groups are the kubelet's."""
     assert reported(AGREED[:3]) == ["the kubelet does not know CPUs 6-7, which are online"]
     assert (
         reported([*AGREED[:3], CoreAt((6,), 2, 2, 2)])[0]
@@ -88,7 +88,7 @@ def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
     )
 
 
-def test_a_cpu_by_itself_is_kept_apart() -> None:
+def test_a_single_cpu_is_reported_as_separated() -> None:
     (text,) = reported(
         [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
     )
@@ -103,8 +103,8 @@ def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
     assert [text.partition(":")[0] for text in rest] == ["NUMA nodes", "sockets", "cores", "L3 caches"]
 
 
-def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
-    """Without a cache the kubelet takes the socket for one."""
+def test_groups_that_one_side_does_not_have_are_reported_for_the_other_only() -> None:
+    """Without a cache the kubelet uses the socket as one."""
     uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
     assert reported(uncached, replace(MACHINE, caches=())) == [
         "L3 caches: kernel 0, kubelet 2; only the kubelet groups CPUs 0-3"

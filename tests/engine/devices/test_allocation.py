@@ -1,4 +1,4 @@
-"""Choosing devices for a container: those it may use again, near ones, others, those that are nowhere."""
+"""Choosing devices for a container: first reusable ones, then near ones, others, and those without a node."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def mask(text: str) -> int:
 
 
 def pool(words: str) -> DevicePool:
-    """Read ``0:0-2 0-1:3 :4``: the nodes next to devices, and the devices."""
+    """Parse ``0:0-2 0-1:3 :4``: the nodes next to devices, and the devices."""
     pairs = (word.split(":") for word in words.split())
     by_nodes = {NodeMask(mask(nodes)): mask(devices) for nodes, devices in pairs}
     return DevicePool(by_nodes=by_nodes, healthy=sum(by_nodes.values()))
 
 
 def chosen(devices: DevicePool, count: int, free: str, again: str = "", near: str | None = None) -> str:
-    """Write the devices that are chosen, with a question mark where others would have done."""
+    """Format the chosen devices, with a question mark if others would have been as good."""
     affinity = None if near is None else NodeMask(mask(near))
     found = choose(devices, count, free=mask(free), reusable=mask(again), affinity=affinity)
     return "too few" if found is None else f"{CPUSet(found.devices)}{'?' * found.by_chance}"
@@ -36,7 +36,7 @@ SPREAD = pool("0:0-2 1:3-6 2:7 :8-9")
 @pytest.mark.parametrize(
     ("count", "free", "again", "near", "wanted"),
     [
-        # Without an affinity any will do; those where there are the fewest go first.
+        # Without an affinity, any device is allowed; nodes with the fewest devices come first.
         (1, "0-9", "", None, "7?"),
         (3, "0-9", "", None, "7-9?"),
         (5, "0-9", "", None, "0-1,7-9?"),
@@ -46,7 +46,7 @@ SPREAD = pool("0:0-2 1:3-6 2:7 :8-9")
         (3, "0,2,4-6", "", None, "0,2,4?"),
         (2, "0,2,5", "", None, "0,5?"),
         (11, "0-9", "", None, "too few"),
-        # An affinity comes first, then what is elsewhere, then what is nowhere.
+        # The affinity comes first, then devices of other nodes, then devices without a node.
         (2, "0-9", "", "1", "3-4"),
         (4, "0-9", "", "1", "3-6"),
         (5, "0-9", "", "1", "3-7?"),
@@ -57,7 +57,7 @@ SPREAD = pool("0:0-2 1:3-6 2:7 :8-9")
         (3, "0,2,4-6", "", "0", "0,2,4"),
         (3, "0-9", "", "0-1", "0-2?"),
         (4, "1-6", "", "0-1", "1-4?"),
-        # What may be used again comes before all.
+        # Reusable devices come before all others.
         (1, "0-6", "7", "1", "7"),
         (2, "0-6", "7", "1", "3,7"),
         (2, "0-6", "2,7", "1", "2,7"),
@@ -69,11 +69,11 @@ def test_order(count: int, free: str, again: str, near: str | None, wanted: str)
     assert chosen(SPREAD, count, free, again, near) == wanted
 
 
-def test_where_there_are_as_many_the_lower_nodes_go_first() -> None:
+def test_with_equal_numbers_the_lower_nodes_come_first() -> None:
     assert chosen(pool("1:0-1 0:2-3"), 1, "0-3") == "2?"
 
 
-def test_no_plugin_that_names_a_node_makes_an_affinity_count() -> None:
+def test_an_affinity_is_ignored_if_no_device_has_a_node() -> None:
     assert chosen(pool(":0-3"), 2, "0-3", near="0") == "0-1"
 
 
@@ -92,7 +92,7 @@ def requests(draw: st.DrawFn) -> tuple[DevicePool, int, int, int, NodeMask | Non
 
 
 @given(requests())
-def test_no_device_of_a_later_kind_before_all_of_an_earlier_one(
+def test_all_devices_of_one_kind_are_used_before_the_next(
     request: tuple[DevicePool, int, int, int, NodeMask | None],
 ) -> None:
     devices, count, free, again, affinity = request

@@ -1,4 +1,4 @@
-"""Devices on a node: hints, what containers get, and the kubelet's words for a no."""
+"""Devices on a node: hints, what containers get, and the kubelet's rejections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.devices import (
 from tests.support.pods import amounts
 from tests.support.topologies import mask, regular
 
-# What is not known is never plainly admitted
+# Devices that are not described are undetermined
 
 
 def test_without_an_inventory_devices_are_undetermined() -> None:
@@ -37,7 +37,7 @@ def test_without_an_inventory_devices_are_undetermined() -> None:
     assert verdict == Undetermined("it requests x.com/gpu, which is not described (use --devices)")
 
 
-def test_resources_that_are_not_described_and_claims_stay_undetermined() -> None:
+def test_undescribed_resources_and_claims_are_undetermined() -> None:
     claiming = Container(
         name="c",
         resources=ResourceRequirements(
@@ -64,7 +64,7 @@ def test_cpus_follow_the_devices() -> None:
     assert given(admission) == ["main 1@2"]
 
 
-def test_devices_in_use_make_a_wider_hint_worse() -> None:
+def test_devices_in_use_make_a_wider_hint_not_preferred() -> None:
     """Two devices would fit one node if all were free, so two nodes are not preferred."""
     node = started(inventory(gpu=[group("0", 1, used=1), group("1", 1, used=1)]))
     assert error(node.admit(named("p", asking(2)))) == "Resources cannot be allocated with Topology locality"
@@ -72,7 +72,7 @@ def test_devices_in_use_make_a_wider_hint_worse() -> None:
     assert given(best_effort.admit(named("p", asking(2)))) == ["main 1@0 1@1"]
 
 
-def test_unhealthy_devices_count_for_what_is_preferred() -> None:
+def test_unhealthy_devices_count_when_determining_what_is_preferred() -> None:
     node = started(inventory(gpu=[group("0", 1, unhealthy=1), group("1", 1)]))
     assert error(node.admit(named("p", asking(2)))) == "Resources cannot be allocated with Topology locality"
 
@@ -91,15 +91,15 @@ def test_devices_without_topology_have_no_preference() -> None:
     assert given(admission) == ["main 2@"]
 
 
-def test_devices_without_topology_serve_no_hint_beside_others_that_have_one() -> None:
-    """The kubelet counts only devices next to a node: there are enough, but not for a hint."""
+def test_devices_without_topology_do_not_count_next_to_others_with_topology() -> None:
+    """The kubelet counts only devices next to a node: there are enough devices, but too few for a hint."""
     node = started(inventory(gpu=[group("0", 1), group("", 1)]))
     assert error(node.admit(named("p", asking(2)))) == "Resources cannot be allocated with Topology locality"
     policy_none = started(inventory(gpu=[group("0", 1), group("", 1)]), "none")
     assert given(policy_none.admit(named("p", asking(2)))) == ["main 1@ 1@0"]
 
 
-def test_what_is_missing_near_the_nodes_comes_from_elsewhere_then_from_nowhere() -> None:
+def test_missing_devices_come_from_other_nodes_then_from_those_without_a_node() -> None:
     node = started(inventory(gpu=[group("0", 1), group("3", 1), group("", 2)]), "best-effort")
     admission = node.admit(named("p", asking(3)))
     assert given(admission) == ["main 1@ 1@0 1@3"]
@@ -114,14 +114,14 @@ def test_a_pod_scope_hint_is_for_all_containers() -> None:
     assert given(admission) == ["init 1@1", "a 2@1", "b 1@1"]
 
 
-def test_sidecars_count_beside_the_others_in_pod_scope() -> None:
+def test_sidecars_count_in_addition_to_others_in_pod_scope() -> None:
     gpus = inventory(gpu=[group("0", 2), group("1", 3)])
     node = started(gpus, topology_manager_scope="pod")
     alongside = initial(1, "side", ContainerKind.SIDECAR)
     assert merged(node.admit(named("p", alongside, asking(2)))) == ["1"]
 
 
-def test_no_devices_at_all_is_no_preference_but_a_refusal() -> None:
+def test_a_resource_without_devices_is_rejected() -> None:
     node = started(inventory(gpu=[]))
     assert node.admit(named("p", asking(1))).verdict == Rejected(
         reason="UnexpectedAdmissionError",
@@ -133,7 +133,7 @@ def test_no_devices_at_all_is_no_preference_but_a_refusal() -> None:
     )
 
 
-def test_an_unhealthy_device_that_nobody_holds_is_in_nobodys_way() -> None:
+def test_an_unused_unhealthy_device_does_not_matter() -> None:
     node = started(inventory(gpu=[group("0", 0, unhealthy=1), group("1", 1)]), "none")
     assert given(node.admit(named("p", asking(1)))) == ["main 1@1"]
 
@@ -142,7 +142,7 @@ def test_an_unhealthy_device_that_nobody_holds_is_in_nobodys_way() -> None:
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort"])
-def test_too_few_devices_are_refused_in_the_kubelets_words(policy: str) -> None:
+def test_too_few_devices_are_rejected_with_the_kubelets_error(policy: str) -> None:
     node = started(inventory(gpu=[group("0", 1, used=3)]), policy)
     admission = node.admit(named("p", asking(2)))
     assert admission.verdict == Rejected(
@@ -156,7 +156,7 @@ def test_too_few_devices_are_refused_in_the_kubelets_words(policy: str) -> None:
     )
 
 
-def test_an_init_containers_devices_are_used_again_before_others() -> None:
+def test_an_init_containers_devices_are_reused_before_others() -> None:
     node = started(inventory(gpu=[group("0", 2), group("1", 2)]))
     admission = node.admit(named("p", initial(2), asking(1, "a"), asking(2, "b")))
     assert given(admission) == ["init 2@0", "a 1@0"]
@@ -168,7 +168,7 @@ def test_an_init_containers_devices_are_used_again_before_others() -> None:
     assert left(none) == {"1": 1}
 
 
-def test_what_is_missing_beside_reused_devices_is_told_without_them() -> None:
+def test_a_shortage_is_reported_without_the_reused_devices() -> None:
     node = started(inventory(gpu=[group("0", 2)]), "none")
     assert "Requested: 1, Available: 0" in error(node.admit(named("p", initial(2), asking(3))))
 
@@ -181,7 +181,7 @@ def test_a_sidecar_keeps_its_devices() -> None:
     assert left(node) == {}
 
 
-def test_a_choice_between_places_is_called_one() -> None:
+def test_a_choice_between_nodes_is_reported() -> None:
     wide = started(inventory(gpu=[group("0", 2), group("1", 2)]), "best-effort")
     taken = wide.admit(named("p", asking(3))).placements[0].devices[0]
     assert (taken.by_chance, taken.total) == (True, 3)
@@ -189,14 +189,14 @@ def test_a_choice_between_places_is_called_one() -> None:
     assert not one_place.admit(named("p", asking(3))).placements[0].devices[0].by_chance
 
 
-def test_a_request_for_none_needs_healthy_devices_all_the_same() -> None:
-    """Kubernetes issue 109595: health comes before the question how many are needed."""
+def test_a_request_for_zero_devices_still_needs_healthy_devices() -> None:
+    """The kubelet checks health before the requested number (kubernetes issue 109595)."""
     node = started(inventory(gpu=[group("0", 0, unhealthy=1)]), "none")
     assert "no healthy devices present" in error(node.admit(named("p", asking(0))))
     assert given(started(inventory(gpu=[group("0", 1)]), "none").admit(named("p", asking(0)))) == []
 
 
-def test_a_pod_that_divides_its_own_resources_must_fit_but_is_not_refused_for_devices() -> None:
+def test_a_divided_pod_must_fit_but_is_not_rejected_for_devices() -> None:
     """Its containers get their devices when they are created (kubelet v1.36 ``AllocatePod``)."""
     gates = {"PodLevelResources": True, "PodLevelResourceManagers": True}
     scarce = inventory(gpu=[group("0", 1)])
@@ -222,7 +222,7 @@ def test_a_million_devices_are_given_one_by_one() -> None:
 ONE_EACH = {NodeMask(nodes): 1 for nodes in range(3)}
 
 
-def test_reusable_devices_that_lie_nowhere_exclude_no_set() -> None:
+def test_reusable_devices_without_a_node_exclude_no_set() -> None:
     hints = DeviceHints.generate(
         NodeMask(0b11), ONE_EACH, {NodeMask(1): 1, NodeMask(2): 1}, {NodeMask(0): 1}, 1
     )
@@ -238,7 +238,7 @@ def test_a_place_without_reusable_devices_excludes_no_set() -> None:
     assert list(hints) == [Hint(NodeMask(0b10), preferred=True), Hint(NodeMask(0b11), preferred=False)]
 
 
-def test_no_hint_is_as_wide_as_a_request_that_nothing_serves() -> None:
+def test_a_request_that_cannot_be_satisfied_has_no_hints() -> None:
     hints = DeviceHints.generate(NodeMask(0b11), ONE_EACH, {NodeMask(1): 1, NodeMask(2): 1}, {}, 3)
     assert (list(hints), hints.narrowest, hints.width) == ([], 0, 0)
 
@@ -265,8 +265,10 @@ THREE_NODES = regular(sockets=3, cores=4)  # CPUs 0-3, 4-7 and 8-11
         ([], "0-3", None),
     ],
 )
-def test_one_node_next_to_everything(places: list[str], cpus: str, aligned: bool | None) -> None:
-    """``places`` are the nodes next to each group of devices; nothing is known of those without any."""
+def test_alignment_needs_one_node_next_to_all_devices_and_cpus(
+    places: list[str], cpus: str, aligned: bool | None
+) -> None:
+    """``places`` are the nodes next to each group of devices; devices without a node do not count."""
     grants = [DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1}) for nodes in places]
     together = DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1 for nodes in places})
     assert devices_aligned(THREE_NODES, grants, mask(cpus)) is aligned

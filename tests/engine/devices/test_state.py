@@ -1,4 +1,4 @@
-"""Who holds which devices: what an inventory tells, what is lent, and what comes back."""
+"""Which containers hold which devices: the inventory, what is lent, and what is released."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def holder(name: str, count: int, unhealthy: int = 0, pod: str = "p") -> HeldDev
 
 
 def test_the_devices_of_an_inventory_are_numbered_group_by_group() -> None:
-    """Free ones come first, then those in use, then unhealthy ones: those first that are held."""
+    """Free devices come first, then those in use, then unhealthy ones, of which held ones come first."""
     first = DeviceGroup(
         numa_nodes=CPUSet.parse("0"),
         total=9,
@@ -59,8 +59,8 @@ def test_devices_are_counted_by_the_nodes_next_to_them() -> None:
     assert not DevicePool(by_nodes={NodeMask(0): 0b11, NodeMask(2): 0}, healthy=0b11).has_topology
 
 
-def lived_in() -> DeviceState:
-    """Make a state in which everything is told."""
+def complete() -> DeviceState:
+    """Return a state with all fields set."""
     return changed(
         DeviceState(),
         in_use={GPU: 0b1111, NIC: 0b1},
@@ -71,8 +71,8 @@ def lived_in() -> DeviceState:
     )
 
 
-def test_a_copy_has_the_same_content_and_is_on_its_own() -> None:
-    state = lived_in()
+def test_a_copy_is_equal_and_independent() -> None:
+    state = complete()
     other = state.copy()
     assert other == state
     other.claim(stored(Pod(name="r", uid="uid-of-r", containers=(Container(name="a"),))))
@@ -80,11 +80,11 @@ def test_a_copy_has_the_same_content_and_is_on_its_own() -> None:
     other.assign("p", "a", GPU, 0b1_0000)
     other.remember_reuse("p", "a", INIT)
     other.keep_only(["p"])
-    assert state == lived_in()
+    assert state == complete()
 
 
-def test_a_pod_that_is_not_known_holds_nothing() -> None:
-    state = lived_in()
+def test_an_unknown_pod_holds_nothing() -> None:
+    state = complete()
     assert [state.of_pod("p", GPU), state.of_pod("p", NIC), state.of_pod("s", GPU)] == [0b11, 0b1, 0]
     assert [state.assigned("p", "b", GPU), state.assigned("p", "b", NIC)] == [0b10, None]
     assert [state.assigned("p", "c", GPU), state.assigned("s", "a", GPU)] == [None, None]
@@ -92,15 +92,15 @@ def test_a_pod_that_is_not_known_holds_nothing() -> None:
     assert state.reusable_for("q", GPU) == 0
 
 
-def test_a_pod_that_nobody_claims_keeps_its_devices_in_use() -> None:
-    state = lived_in()
+def test_an_unclaimed_pod_keeps_its_devices_in_use() -> None:
+    state = complete()
     state.claim(stored(Pod(name="other", uid="other", containers=())))
     state.keep_only(["p"])
     assert state == changed(
         DeviceState(),
         in_use={GPU: 0b1011, NIC: 0b1},
-        held={"p": lived_in().held["p"]},
-        unclaimed=lived_in().unclaimed,
+        held={"p": complete().held["p"]},
+        unclaimed=complete().unclaimed,
         reusable_by="p",
         reusable={GPU: 0b0001},
     )

@@ -1,4 +1,4 @@
-"""Sets of NUMA nodes that are as good as the chosen one: all that every manager prefers, of its size."""
+"""Sets of NUMA nodes that are as good as the chosen one: those of its size that every manager prefers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def manager(
 
 
 def drawn(chance: Random) -> list[Hint]:
-    """Hints of a manager: those that it prefers are of one size."""
+    """Draw hints of a manager; the preferred ones have the same size."""
     width = chance.randint(1, 3)
     masks = [mask for mask in ALL if chance.random() < 0.6 and mask.bit_count() >= width]
     return [Hint(NodeMask(mask), preferred=mask.bit_count() == width) for mask in masks]
@@ -42,7 +42,7 @@ def requested(given: TopologyManager, cpu: list[Hint], memory: list[Hint]) -> Hi
 
 
 @pytest.mark.parametrize("policy", ["best-effort", "restricted"])
-def test_they_are_those_that_a_walk_over_all_sets_finds(policy: str) -> None:
+def test_alternatives_are_those_found_by_trying_all_sets(policy: str) -> None:
     chance, given, found = Random(3), manager(policy), 0  # noqa: S311  # the same hints every time
     for _ in range(300):
         round_ = requested(given, drawn(chance), drawn(chance))
@@ -66,7 +66,7 @@ def test_closer_nodes_are_better() -> None:
     assert equally_good(requested(given, pairs, pairs), given) == (0b0011, 0b1100)
 
 
-def test_where_not_all_prefer_one_the_cpu_managers_own_are_listed() -> None:
+def test_if_managers_do_not_agree_the_cpu_managers_preferred_sets_are_listed() -> None:
     given = manager("best-effort")
     cpu = [Hint(NodeMask(mask), preferred=mask != 0b1111) for mask in (0b0010, 0b0100, 0b1111)]
     memory = [Hint(NodeMask(mask), preferred=mask != 0b1111) for mask in (0b0001, 0b1111)]
@@ -79,7 +79,7 @@ def test_where_not_all_prefer_one_the_cpu_managers_own_are_listed() -> None:
     assert preferred_by_cpus(agreed, given) == ()
 
 
-def test_of_too_many_sets_the_lowest_is_one_of_nodes_that_there_are() -> None:
+def test_with_too_many_sets_the_lowest_consists_of_existing_nodes() -> None:
     """There are 38,760 sets of six of twenty nodes."""
     nodes = range(0, 40, 2)
     given = manager("best-effort", nodes=nodes)

@@ -1,4 +1,4 @@
-"""Sets of NUMA nodes that serve several requests at once, found without making them all."""
+"""Sets of NUMA nodes that satisfy several requests at once are found without generating them all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES = Coverage.of(
 )
 NOTHING = Coverage.of(NodeMask(0b111111), {}, (), 0)
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
-ASKED = {
+REQUESTS = {
     "cpus": [CPUS],
     "nics": [NICS],
     "cpus, nics": [CPUS, NICS],
@@ -33,7 +33,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("requested", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("requested", REQUESTS.values(), ids=REQUESTS)
 @pytest.mark.parametrize("sockets", [None, 1, 2, 3])
 def test_the_lowest_set_is_the_first_of_all(requested: list[Coverage], sockets: int | None) -> None:
     rules = [] if sockets is None else [SocketRule(wanted=sockets, of_node=BY_TWO)]
@@ -50,8 +50,8 @@ def test_the_lowest_set_is_the_first_of_all(requested: list[Coverage], sockets: 
         assert choice.possible is bool(serving)
 
 
-def test_nodes_that_bring_nothing_are_passed_over_for_the_last_that_is_missing() -> None:
-    """Nodes 0 and 1 are as many as wanted, but one thing is, too, and only nodes 2 and 3 have it."""
+def test_nodes_that_add_nothing_are_skipped_for_the_last_missing_amount() -> None:
+    """Nodes 0 and 1 would be enough nodes, but the requested amount is only at nodes 2 and 3."""
     assert (
         CommonSets.common(
             [Coverage.of(NodeMask(0b1111), {NodeMask(0b0100): 1, NodeMask(0b1000): 1}, (), 1)], 2
@@ -60,8 +60,8 @@ def test_nodes_that_bring_nothing_are_passed_over_for_the_last_that_is_missing()
     )
 
 
-def test_the_rule_holds_for_nodes_that_are_taken_in_later() -> None:
-    """Node 1 reaches across both sockets, and one is wanted."""
+def test_the_socket_rule_applies_to_nodes_that_are_added_later() -> None:
+    """Node 1 is in both sockets, and one socket is wanted."""
     across = {0: frozenset({0}), 1: frozenset({0, 1}), 2: frozenset({1})}
     rule = SocketRule(wanted=1, of_node=across)
     choice = CommonSets.common([Coverage.of(NodeMask(0b111), {}, (), 0)], 1, [rule])
@@ -71,7 +71,7 @@ def test_the_rule_holds_for_nodes_that_are_taken_in_later() -> None:
 
 
 def opposed(amounts: list[int], most: int, wanted: int, wanted_too: int) -> list[Coverage]:
-    """Ask for two things of which every node has the less of the one the more it has of the other."""
+    """Request two resources: the more a node has of one, the less it has of the other."""
     nodes = (1 << len(amounts)) - 1
     return [
         Coverage.of(
@@ -86,8 +86,8 @@ def opposed(amounts: list[int], most: int, wanted: int, wanted_too: int) -> list
     ]
 
 
-def test_ways_that_come_to_the_same_are_looked_at_once() -> None:
-    """All amounts are even, and 16 nodes should have 81 of the one and 79 of the other."""
+def test_equivalent_choices_are_tried_once() -> None:
+    """All amounts are even, but 16 nodes need 81 of one resource and 79 of the other."""
     amounts = [2, 4, 6, 8] * 8
     with seconds_below(10):
         assert not CommonSets.common(opposed(amounts, 10, 81, 79), 16).possible
@@ -95,8 +95,8 @@ def test_ways_that_come_to_the_same_are_looked_at_once() -> None:
 
 
 @pytest.mark.parametrize("most", [1 << 31, 1 << 34])
-def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
-    """No two nodes have as much of anything, and of both together a little too much is asked."""
+def test_requests_that_exclude_each_other_are_detected_at_once(most: int) -> None:
+    """No two nodes have the same amounts, and the two requests together are slightly too large."""
     amounts = [(1 << 29) + node * 94_906_267 % (3 << 29) for node in range(40)]
     least, greatest = sum(sorted(amounts)[:20]), sum(sorted(amounts)[20:])
     wanted, little = (least + greatest) // 2, (greatest - least) // 50
@@ -106,5 +106,5 @@ def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
         assert not CommonSets.common(requested, 20).possible
 
 
-def test_what_is_taken_serves_where_nothing_is_left_to_choose_from() -> None:
+def test_taken_nodes_are_the_result_if_no_others_remain() -> None:
     assert Constraints(coverages=()).lowest((), remaining=NodeMask(0), count=0, taken=NodeMask(0b10)) == 0b10

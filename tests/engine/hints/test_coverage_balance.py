@@ -1,4 +1,4 @@
-"""Two requests weighed against each other show that no set of NUMA nodes serves both."""
+"""Weighing two requests against each other shows that no set of NUMA nodes satisfies both."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CASES = [
     ([5, 4, 5, 6], 16, [1, 3, 3, 1], 6, 3),
     ([1, 0, 2, 2], 4, [2, 1, 0, 1], 2, 2),
 ]
-"""What lies next to each node and what is wanted, for two requests, and how many nodes there may be.
+"""For two requests, the amounts at each node and the wanted amount; and the allowed number of nodes.
 
-Enough nodes serve either request; few weights of the one against the other show that none serve both.
+Each request alone fits on that many nodes, but a few weights of one against the other show that both do not.
 """
 
 
@@ -37,7 +37,7 @@ def within_reach(coverage: Coverage, size: int) -> bool:
 
 
 @pytest.mark.parametrize(("one", "wanted", "other", "wanted_too", "size"), CASES)
-def test_weights_are_found_that_show_it(
+def test_weights_show_that_no_set_satisfies_both(
     one: list[int], wanted: int, other: list[int], wanted_too: int, size: int
 ) -> None:
     requested = [request(one, wanted), request(other, wanted_too)]
@@ -47,7 +47,7 @@ def test_weights_are_found_that_show_it(
         assert not within_reach(balance, size)
 
 
-def test_only_nodes_of_both_are_weighed() -> None:
+def test_only_nodes_of_both_requests_are_weighed() -> None:
     everywhere, elsewhere = (
         request([1, 1, 9], 2),
         Coverage(nodes=NodeMask(0b110), amounts={NodeMask(2): 1, NodeMask(4): 9}, wanted=9),
@@ -57,22 +57,22 @@ def test_only_nodes_of_both_are_weighed() -> None:
         assert balance.nodes == 0b110
 
 
-def test_a_node_weighs_by_what_it_brings_of_what_is_wanted() -> None:
-    """One wants two CPUs and the other two pages of memory in bytes: a node brings half of either."""
+def test_a_node_weighs_by_its_fraction_of_the_wanted_amount() -> None:
+    """One request is for two CPUs, the other for two pages of memory in bytes: a node has half of either."""
     for pages in (1, 4096):
         (balance,) = balances([request([1, 0, 0], 2), request([0, pages, 0], 2 * pages)], 1)
         assert [4 * balance.amounts[NODE_0 << node] for node in range(3)] == [balance.wanted] * 2 + [0]
 
 
-def test_a_request_that_wants_nothing_is_not_weighed() -> None:
+def test_a_request_for_nothing_is_not_weighed() -> None:
     nothing, one, more = (request([1, 2], wanted) for wanted in (0, 1, 2))
     assert not list(balances([nothing, one], 1))
     assert len(list(balances([nothing, one, more], 1))) == 1
     assert len(list(balances([one, one, more], 1))) == 3
 
 
-def test_no_nodes_but_those_to_choose_from_count() -> None:
-    """Two nodes would do for both, the best one does not."""
+def test_only_as_many_nodes_as_allowed_are_counted() -> None:
+    """Two nodes would satisfy both requests, the best single node does not."""
     (balance,) = balances([request([3, 1], 3), request([1, 3], 3)], 1)
     assert not within_reach(balance, 1)
     assert within_reach(balance, 2)

@@ -42,18 +42,18 @@ def test_a_distance_is_looked_up_by_id_in_the_row_of_the_first_node() -> None:
 @pytest.mark.parametrize(
     ("nodes", "unknown"), [(0b11, None), (1 << 8, (8, 8)), (1 << 8 | 1 << 1, (1, 8)), (1 << 8 | 0b11, (0, 8))]
 )
-def test_the_first_distance_that_no_row_holds_is_named(nodes: int, unknown: tuple[int, int] | None) -> None:
+def test_the_first_distance_that_no_row_has_is_reported(nodes: int, unknown: tuple[int, int] | None) -> None:
     assert SHORT.unknown(NodeMask(nodes)) == unknown
     assert Fit().unknown(NodeMask(nodes)) is None
 
 
-def test_a_distance_of_zero_is_one() -> None:
-    """Some virtual machines tell no others."""
+def test_a_distance_of_zero_is_valid() -> None:
+    """Some virtual machines report no other distances."""
     assert Fit(distances={0: (0, 0), 1: (0, 0)}).unknown(NodeMask(0b11)) is None
 
 
-def test_sets_without_a_distance_come_before_all_others_of_their_size() -> None:
-    """The greatest distance that a kubelet reads has 64 bits, and 64 nodes have that many squared."""
+def test_sets_without_a_distance_precede_all_others_of_their_size() -> None:
+    """The greatest distance that a kubelet reads has 64 bits, and 64 nodes have 64 squared distances."""
     largest = Fit(distances={node: [(1 << 64) - 1] * 64 for node in range(63)} | {63: []})
     many = (1 << 62) - 1
     assert largest.key(NodeMask(many << 2)) < largest.key(NodeMask(many))

@@ -1,4 +1,4 @@
-"""What sets of NUMA nodes have in common that serve one request each, found without making the sets."""
+"""Intersections of sets of NUMA nodes that each satisfy one request, found without generating the sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.naive_cuts import naive_cuts
 
 
 def requested(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None = None) -> Coverage:
-    """Want so much of what lies next to each node, and next to several at once."""
+    """Return a request for the *wanted* amount, with amounts at each node and amounts *shared* by several."""
     by_node = {NODE_0 << node: amount for node, amount in enumerate(amounts)}
     by_nodes = {NodeMask(nodes): amount for nodes, amount in (shared or {}).items()}
     return Coverage(nodes=NodeMask((1 << len(amounts)) - 1), amounts=by_node | by_nodes, wanted=wanted)
@@ -56,11 +56,11 @@ CASES = [
         [requested(13, [2, 3, 1, 4, 1, 4], {0b1010: 1}), requested(8, [5, 0, 4, 0, 3, 0])],
     ],
 ]
-"""Requests among which the nodes to leave out cannot be divided by taking each from whom it costs least."""
+"""Requests whose omitted nodes cannot be divided by omitting each node where that costs least."""
 
 
 @pytest.mark.parametrize("requests", CASES, ids=range(len(CASES)))
-def test_nodes_to_leave_out_are_divided_among_requests(requests: list[list[Coverage]]) -> None:
+def test_omitted_nodes_are_divided_among_requests(requests: list[list[Coverage]]) -> None:
     nodes = requests[0][0].nodes
     cuts = sorted(naive_cuts(requests, nodes))
     for size in range(nodes.bit_count() + 1):
@@ -68,16 +68,16 @@ def test_nodes_to_leave_out_are_divided_among_requests(requests: list[list[Cover
         assert best_sets(Intersections.of(requests, nodes, size), Fit()) == lowest
 
 
-def test_splits_that_come_to_the_same_are_looked_at_once() -> None:
-    """All amounts are even, and one request spares an odd amount: one is lost to each."""
+def test_equivalent_splits_are_tried_once() -> None:
+    """All amounts are even, and each request can spare an odd amount, of which one cannot be used."""
     amounts = [2, 4, 6] * 8
     with seconds_below(10):
         assert not possible([[requested(47, amounts)], [requested(49, amounts)]], 0)
         assert possible([[requested(48, amounts)], [requested(48, amounts)]], 0)
 
 
-def test_what_is_scarcest_bounds_how_many_nodes_a_request_spares() -> None:
-    """Of 64 nodes, all different, each request can do without ten; of other things it can do without all."""
+def test_the_scarcest_resource_limits_how_many_nodes_a_request_spares() -> None:
+    """Each request can spare ten of 64 different nodes for one resource, and all nodes for the other."""
     amounts = [1000 + node for node in range(64)]
     request = [requested(sum(amounts) - 10_500, amounts), requested(0, [1] * 64)]
     with seconds_below(10):
@@ -85,8 +85,8 @@ def test_what_is_scarcest_bounds_how_many_nodes_a_request_spares() -> None:
         assert possible([request, request], 44)
 
 
-def test_a_node_costs_what_it_takes_of_what_is_to_spare() -> None:
-    """Three requests for memory in bytes: no way to divide 40 nodes is like another, and most ways fail."""
+def test_the_cost_of_a_node_is_its_fraction_of_the_spare_amount() -> None:
+    """With three requests for memory in bytes, no two divisions of 40 nodes are equal, and most fail."""
     amounts = [[(1 << 29) + pow(base, node + 3, 1_610_612_741) for node in range(40)] for base in (3, 5, 7)]
     with seconds_below(10):
         assert possible([[requested(sum(each) - sum(each) * 25 // 100, each)] for each in amounts], 0)

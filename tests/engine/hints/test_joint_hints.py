@@ -1,4 +1,4 @@
-"""Several rules at once on machines with so many NUMA nodes that nobody could list their hints."""
+"""Several rules at once on machines with too many NUMA nodes to list their hints."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ BY_SOCKET = Fit(
 
 
 def cpus(count: int) -> CPUHints:
-    """Ask for CPUs of sixteen sockets of four nodes of eight CPUs, all free."""
+    """Request CPUs on a machine of sixteen sockets with four nodes of eight CPUs each, all free."""
     machine = regular(sockets=16, nodes=4, cores=8)
     return CPUHints.generate(machine, machine.cpus, CPUMask(0), count, align_by_socket=False)
 
 
 def gpus(count: int, *, free_from: int = 0) -> DeviceHints:
-    """Ask for devices, two next to every node; those next to the first nodes are in use."""
+    """Request devices; every node has two, and those of the nodes before *free_from* are in use."""
     everywhere = {NODE_0 << node: 2 for node in range(NODES)}
     free = {NODE_0 << node: 2 for node in range(free_from, NODES)}
     return DeviceHints.generate(NodeMask(EVERYTHING), everywhere, free, {}, count)
 
 
 def nics(count: int) -> DeviceHints:
-    """Ask for devices that are next to all nodes of a socket, one at each."""
+    """Request devices that are next to all nodes of a socket; each socket has one."""
     sockets = {NodeMask(0b1111 << 4 * socket): 1 for socket in range(16)}
     return DeviceHints.generate(NodeMask(EVERYTHING), sockets, sockets, {}, count)
 
@@ -70,6 +70,6 @@ CASES = [
 @pytest.mark.parametrize(
     ("rules", "fit", "wanted"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_rules_merge_without_making_all_sets(rules: list[HintList], fit: Fit, wanted: Hint) -> None:
+def test_rules_merge_without_generating_all_sets(rules: list[HintList], fit: Fit, wanted: Hint) -> None:
     with seconds_below(30):
         assert merge(rules, NodeMask(EVERYTHING), fit) == wanted

@@ -1,4 +1,4 @@
-"""Rules for hints are merged like the lists that they stand for, and like the kubelet merges lists."""
+"""Hint rules are merged like the lists that they represent, and as the kubelet merges lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cpus(available: str, request: int, *, reusable: str = "", align: bool = Fals
 
 
 def gpus(request: int, *free: int) -> DeviceHints:
-    """Ask for some of two devices next to each node, of which so many are *free*."""
+    """Request devices; every node has two, of which *free* are available."""
     everywhere = {NODE_0 << node: 2 for node in range(4)}
     return DeviceHints.generate(
         NodeMask(ALL), everywhere, {NODE_0 << node: n for node, n in enumerate(free)}, {}, request
@@ -33,7 +33,7 @@ def gpus(request: int, *free: int) -> DeviceHints:
 
 
 def nics(request: int) -> DeviceHints:
-    """Ask for some of three devices, two of which are next to all nodes of a socket."""
+    """Request some of three devices, two of which are next to all nodes of a socket."""
     everywhere = dict.fromkeys(map(NodeMask, (0b0011, 0b1100, 0b0100)), 1)
     return DeviceHints.generate(NodeMask(ALL), everywhere, everywhere, {}, request)
 
@@ -72,33 +72,33 @@ def listed(hints: HintList) -> Sequence[Hint]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))
-def test_one_rule_merges_as_its_list_would(rule: HintRule) -> None:
+def test_one_rule_merges_like_its_list(rule: HintRule) -> None:
     for others in ([], *([each] for each in LISTS), LISTS[:2]):
         assert merge([rule, *others], NodeMask(ALL), Fit()) == naive_merge([listed(rule), *others], ALL)
         assert merge([*others, rule], NodeMask(ALL), FAR) == naive_merge([*others, listed(rule)], ALL, closer)
 
 
 @pytest.mark.parametrize("others", [[], [LISTS[1]], [LISTS[2]]], ids=["no list", "preferred", "not"])
-def test_two_rules_merge_as_their_lists_would(others: list[list[Hint]]) -> None:
+def test_two_rules_merge_like_their_lists(others: list[list[Hint]]) -> None:
     for one, other in combinations_with_replacement(RULES, 2):
         assert merge([one, other, *others], NodeMask(ALL), Fit()) == naive_merge(
             [listed(one), listed(other), *others], ALL
         )
 
 
-def test_the_closest_is_found_for_two_rules() -> None:
+def test_the_closest_set_is_found_for_two_rules() -> None:
     for one, other in product(RULES[:6], RULES[6:]):
         assert merge([one, other], NodeMask(ALL), FAR) == naive_merge(
             [listed(one), listed(other)], ALL, closer
         )
 
 
-def test_lists_that_leave_it_open_offer_what_they_prefer() -> None:
-    """``DONT_CARE`` stands for all nodes, but another hint of its list may be narrower."""
+def test_lists_with_dont_care_offer_their_preferred_hints() -> None:
+    """``DONT_CARE`` means all nodes, but another hint in the list may be narrower."""
     narrow = Hint(NodeMask(0b0100), preferred=True)
     assert merge([[DONT_CARE, narrow]], NodeMask(ALL), Fit()) == narrow
     assert merge([[DONT_CARE], [DONT_CARE, narrow]], NodeMask(ALL), Fit()) == narrow
 
 
-def test_a_machine_without_nodes_has_nothing_to_prefer() -> None:
+def test_a_machine_without_nodes_has_no_preferred_hint() -> None:
     assert merge([], NodeMask(0), Fit()) == Hint(NodeMask(0), preferred=False)

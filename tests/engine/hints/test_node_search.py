@@ -1,4 +1,4 @@
-"""The best of many sets of NUMA nodes is the first of all; a rival shows where the two cannot be compared."""
+"""The best set of NUMA nodes is the first in order; a second is found if the two cannot be compared."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHORT = Fit(distances=dict.fromkeys(range(6), (10, 12, 14)))
 
 @pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))
 @pytest.mark.parametrize("fit", [Fit(), NEAR], ids=["any distance", "closest"])
-def test_the_best_set_is_the_first_of_all(fit: Fit, rule: SocketRule | None) -> None:
+def test_the_best_set_is_the_first_of_all_sets(fit: Fit, rule: SocketRule | None) -> None:
     for taken in (0, 0b10):
         for count in range(-1, 7):
             for missing in (-1, 0, 4, 6, 8, 9, 11, 12):
@@ -48,7 +48,7 @@ SECOND_CASES = {
     "two rivals": (SetsWithCPUs(NodeMask(0), {2: 1, 3: 1, 5: 1}, 2, 2), 2),
     "one rival": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1, 5: 1}, 2, 3), 2),
     "no rival": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1}, 2, 2), 1),
-    "none at all": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1, 5: 1}, 2, 4), 0),
+    "no set at all": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1, 5: 1}, 2, 4), 0),
     "a node taken before": (SetsWithCPUs(NodeMask(1 << 4), {3: 1, 5: 1}, 1, 1), 2),
     "another socket": (SetsWithCPUs(NodeMask(0), {2: 1, 3: 1, 4: 1, 5: 1}, 2, 2, RULES[1]), 2),
     "only without one of its nodes": (SetsWithCPUs(NodeMask(0), {0: 3, 3: 1, 4: 1}, 2, 3), 2),
@@ -56,8 +56,8 @@ SECOND_CASES = {
 
 
 @pytest.mark.parametrize(("choice", "number"), SECOND_CASES.values(), ids=SECOND_CASES)
-def test_a_second_set_is_found_where_distances_are_unknown(choice: SetsWithCPUs, number: int) -> None:
-    """Comparing the two is what a kubelet cannot do: no row reaches beyond node 2."""
+def test_a_second_set_is_found_if_distances_are_unknown(choice: SetsWithCPUs, number: int) -> None:
+    """The kubelet cannot compare the two: no row has distances beyond node 2."""
     found, tried = best_sets(choice, SHORT), all_sets(choice)
     assert len(found) == len(set(found)) == number
     assert found[:1] == sorted(tried, key=SHORT.key)[:1]

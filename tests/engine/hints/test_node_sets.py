@@ -1,4 +1,4 @@
-"""Sets of NUMA nodes that a kubelet walks: how many, who does, in which release, and when it is too long."""
+"""Which managers try all sets of NUMA nodes, in which release, how many sets, and when that is too slow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.topologies import CoreAt, machine_info
 
 
 def with_memory_nodes(cpu_nodes: int, others: int) -> MachineInfo:
-    """Describe a machine with nodes that have memory only, such as those of graphics cards."""
+    """Describe a machine that also has memory-only nodes, such as those of graphics cards."""
     info = machine_info(CoreAt((node,), numa_node=node) for node in range(cpu_nodes))
     bare = (InfoNode(id=cpu_nodes + node, cores=()) for node in range(others))
     return replace(info, nodes=(*info.nodes, *bare))
@@ -42,10 +42,10 @@ def with_memory_nodes(cpu_nodes: int, others: int) -> MachineInfo:
         ("single-numa-node", "static", "None", 36, {CPU: 2}),
     ],
 )
-def test_who_walks_is_decided_by_policies_and_release(
+def test_policies_and_release_determine_which_managers_try_all_sets(
     topology_policy: str, cpu_policy: str, memory_policy: str, minor: int, want: dict[str, int]
 ) -> None:
-    """The device manager has gone by the nodes with such devices since 1.36, and 1.35.5."""
+    """The device manager only uses nodes with the requested devices since 1.36 and 1.35.5."""
     config = KubeletConfiguration(
         topology_manager_policy=topology_policy,
         cpu_manager_policy=cpu_policy,
@@ -65,7 +65,7 @@ def test_who_walks_is_decided_by_policies_and_release(
         (DEVICES, 64, "584942 years", 18446744073709551615),
     ],
 )
-def test_from_a_minute_on_a_kubelet_might_as_well_not_answer(
+def test_from_one_minute_on_the_kubelet_counts_as_not_answering(
     who: str, nodes: int, time: str, sets: int
 ) -> None:
     assert endless_walk(who, nodes, "a pod") == KubeletFault(
@@ -76,7 +76,7 @@ def test_from_a_minute_on_a_kubelet_might_as_well_not_answer(
 
 
 @pytest.mark.parametrize(("who", "nodes"), [(CPU, 21), (MEMORY, 25), (DEVICES, 25)])
-def test_before_that_it_is_slow_and_answers(who: str, nodes: int) -> None:
+def test_below_one_minute_the_kubelet_answers(who: str, nodes: int) -> None:
     assert endless_walk(who, nodes, "a pod") is None
 
 
@@ -85,8 +85,8 @@ def test_measured_times_are_met() -> None:
     assert 900 < Walk(CPU, 16, "").sets * 16_000 / 10**6 < 1_200
 
 
-def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
-    """A kubelet combined 65535 with 65535 hints within 349 seconds; with two more nodes it takes hours."""
+def test_combining_hints_for_too_long_counts_as_no_answer() -> None:
+    """A kubelet combined 65535 with 65535 hints in 349 seconds; with two more nodes it takes hours."""
     sixteen = [Hint(NodeMask(nodes), preferred=False) for nodes in range(1, 1 << 16)]
     assert endless_merge([sixteen, sixteen], 16) is None
     assert endless_merge([sixteen, sixteen, sixteen[:2]], 16) == KubeletFault(
@@ -97,7 +97,7 @@ def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
     )
 
 
-def test_combining_is_foreseen_for_cpus_with_memory() -> None:
+def test_slow_combining_is_predicted_for_cpus_with_memory() -> None:
     gates = FeatureGates.for_minor(36)
     config = KubeletConfiguration(
         topology_manager_policy="restricted", cpu_manager_policy="static", memory_manager_policy="Static"

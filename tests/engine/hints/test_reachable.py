@@ -1,4 +1,4 @@
-"""Intersections of lists of sets of NUMA nodes, by trying all or by counting them at once."""
+"""Intersections of lists of sets of NUMA nodes, found by trying all or by counting."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def of_size(size: int, nodes: int) -> list[NodeMask]:
     return [NodeMask(sum(1 << node for node in chosen)) for chosen in combinations(range(nodes), size)]
 
 
-def test_long_lists_reach_by_size_what_they_can() -> None:
-    """Sets of 8 of 13 nodes have 3 nodes or more in common, and with a third such set any number."""
+def test_long_lists_reach_sets_of_all_possible_sizes() -> None:
+    """Two sets of 8 of 13 nodes have 3 or more nodes in common, and three have any number."""
     nodes, lists = 13, [of_size(8, 13)] * 3
     everything = (1 << nodes) - 1
     with seconds_below(10):
@@ -26,14 +26,14 @@ def test_long_lists_reach_by_size_what_they_can() -> None:
         }
 
 
-def test_lists_may_come_in_any_order() -> None:
-    """Some are intersected one by one before the others are counted; 9 and 8 of 13 have 4 in common."""
+def test_the_order_of_lists_does_not_matter() -> None:
+    """Some lists are intersected one by one before the rest is counted; 9 and 8 of 13 have 4 in common."""
     lists, everything = [of_size(8, 13), of_size(9, 13)], (1 << 13) - 1
     for each in (lists, lists[::-1]):
         assert {cut.bit_count() for cut in reachable_sets(each, NodeMask(everything))} == set(range(4, 9))
 
 
-def test_only_what_is_inside_is_reached() -> None:
+def test_only_sets_inside_the_given_nodes_are_reached() -> None:
     assert reachable_sets([[NodeMask(0b0110), NodeMask(0b1100), NodeMask(0b0110)]], NodeMask(0b0111)) == {
         0b0110,
         0b0100,

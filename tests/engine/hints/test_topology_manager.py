@@ -1,4 +1,4 @@
-"""Policies over hints: the worked merges, and what each scope asks for."""
+"""Topology Manager policies: worked merges, and hints without a preference or a distance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def manager(policy: str, nodes: int, *, closest: bool = False) -> TopologyManage
 
 
 def hint_list(text: str) -> list[Hint]:
-    """Read ``10T 11F``: masks in binary, preferred or not; ``*`` for don't care, ``-`` for impossible."""
+    """Parse ``10T 11F``: masks in binary, preferred or not; ``*`` for don't care, ``-`` for impossible."""
     special = {"*": DONT_CARE, "-": IMPOSSIBLE}
     return [
         special.get(word) or Hint(NodeMask(int(word[:-1], 2)), word.endswith("T")) for word in text.split()
@@ -38,7 +38,7 @@ def answer(policy: str, nodes: int, lists: list[str], *, closest: bool = False) 
     )
     assert isinstance(merged, Merged)
     mask = "none" if merged.hint.nodes is None else f"{merged.hint.nodes:0{nodes}b}"
-    return f"{mask} {'T' if merged.hint.preferred else 'F'} {'admitted' if merged.admit else 'refused'}"
+    return f"{mask} {'T' if merged.hint.preferred else 'F'} {'admitted' if merged.admit else 'rejected'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class Case:
 
 CASES = [
     Case("M1", 2, ["10T 11F", "01T 10T 11F"], "10 T admitted", "10 T admitted", "10 T admitted"),
-    Case("M2", 2, ["10T 11F", "01T 11F"], "01 F admitted", "01 F refused", "none F refused"),
-    Case("M3", 2, ["10T 11F", "11T"], "11 F admitted", "11 F refused", "none F refused"),
+    Case("M2", 2, ["10T 11F", "01T 11F"], "01 F admitted", "01 F rejected", "none F rejected"),
+    Case("M3", 2, ["10T 11F", "11T"], "11 F admitted", "11 F rejected", "none F rejected"),
     Case("M4", 2, ["*", "*", "*"], "11 T admitted", "11 T admitted", "none T admitted"),
-    Case("M5", 2, ["-", "01T 10T 11F"], "01 F admitted", "01 F refused", "none F refused"),
-    Case("M6", 2, ["-", "*"], "11 F admitted", "11 F refused", "none F refused"),
+    Case("M5", 2, ["-", "01T 10T 11F"], "01 F admitted", "01 F rejected", "none F rejected"),
+    Case("M6", 2, ["-", "*"], "11 F admitted", "11 F rejected", "none F rejected"),
     Case("M7", 4, ["0101T 1100T"], "0101 T admitted"),
     Case("M9", 1, ["1T"], "1 T admitted", "1 T admitted", "none T admitted"),
     Case("M10", 4, ["0011T 0101T 1111F", "1001T 0110T"], "0110 F admitted"),
@@ -82,7 +82,7 @@ def test_closest_prefers_the_nearer_pair() -> None:
     assert answer("best-effort", 4, ["0101T 1100T"], closest=True) == "1100 T admitted"
 
 
-def test_single_numa_node_takes_no_notice_of_distances() -> None:
+def test_single_numa_node_ignores_distances() -> None:
     assert manager("single-numa-node", 4, closest=True).fit == manager("single-numa-node", 4).fit
 
 
@@ -103,14 +103,14 @@ def test_an_empty_list_is_impossible() -> None:
 
 
 def sparse(policy: str, *ids: int) -> TopologyManager:
-    """Describe two NUMA nodes far apart in number, each with two distances."""
+    """Describe NUMA nodes with gaps in their numbers, each with two distances."""
     nodes = tuple(InfoNode(id=node, cores=(), distances=(10, 40)) for node in ids)
     info = MachineInfo(nodes=nodes, num_cpus=len(ids), num_sockets=1)
     return TopologyManager.of(info, policy, "container", closest=True)
 
 
 @pytest.mark.parametrize("preferred", [True, False])
-def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> None:
+def test_a_distance_that_no_row_has_crashes_the_kubelet(preferred: bool) -> None:
     """POWER numbers its NUMA nodes 0 and 8: rows of two distances are looked up at 8."""
     fault = sparse("best-effort", 0, 8).merge(
         [{"cpu": [Hint(NodeMask(1 << 0), preferred), Hint(NodeMask(1 << 8), preferred)]}]
@@ -122,7 +122,7 @@ def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> No
     )
 
 
-def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
+def test_a_set_that_is_not_compared_needs_no_distance() -> None:
     both = Hint(NodeMask(1 << 0 | 1 << 8), preferred=True)
     assert sparse("restricted", 0, 8).merge([{"cpu": [both]}]) == Merged(both, admit=True)
 
@@ -132,8 +132,8 @@ def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
 def test_a_node_number_that_no_mask_holds_crashes_the_kubelet(policy: str, number: int) -> None:
     """Memory-only nodes of graphics cards are numbered 252 to 255 on some POWER machines.
 
-    -1 is a package of unknown number where the kernel shows no nodes: ``NewBitMask`` returns no mask for
-    either, and ``And`` of ``topologymanager/bitmask`` takes it for one (1.27 to 1.36).
+    -1 is a package of unknown number on kernels that show no nodes: ``NewBitMask`` returns no mask for
+    either, and ``And`` of ``topologymanager/bitmask`` uses it as one (1.27 to 1.36).
     """
     fault = sparse(policy, 0, number).merge([{"cpu": [Hint(NodeMask(1), preferred=True)]}])
     assert fault == KubeletFault(

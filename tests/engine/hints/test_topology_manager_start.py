@@ -1,4 +1,4 @@
-"""What a topology manager refuses to start with, in the kubelet's words and order."""
+"""Settings with which the Topology Manager refuses to start, and the kubelet's errors in their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNGATED = FeatureGates.for_minor(31).with_overrides({"TopologyManagerPolicyOptio
 
 
 def machine(nodes: int, *, without_distances: int = 0) -> MachineInfo:
-    """Describe a machine whose last nodes may tell no distances."""
+    """Describe a machine; its last nodes may have no distances."""
     reported = nodes - without_distances
     found = (InfoNode(id=n, cores=(), distances=(10,) * nodes if n < reported else ()) for n in range(nodes))
     return MachineInfo(nodes=tuple(found), num_cpus=nodes, num_sockets=1)
@@ -34,7 +34,7 @@ def start(
 
 
 @pytest.mark.parametrize("policy", ["best-effort", "restricted", "single-numa-node"])
-def test_the_manager_is_what_the_configuration_says(policy: str) -> None:
+def test_the_manager_matches_the_configuration(policy: str) -> None:
     manager = start(policy, {CLOSEST: "true", MAX_NODES: "9"}, machine(9))
     assert (manager.policy, manager.scope, manager.everything) == (policy, "pod", 0b1_1111_1111)
     assert bool(manager.fit.distances) is (policy != "single-numa-node")
@@ -62,7 +62,7 @@ REFUSED = {
         "unsupported on machines with more than 9 NUMA Nodes",
         (OPTIONS, MAX_NODES),
     ),
-    "a policy that nobody knows": (
+    "an unknown policy": (
         ("bogus", {}, machine(8)),
         'unknown policy: "bogus"',
         ("topologyManagerPolicy",),
@@ -71,7 +71,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("requested", "text", "path"), REFUSED.values(), ids=REFUSED)
-def test_mistakes_are_refused_in_order(
+def test_mistakes_are_rejected_in_order(
     requested: tuple[str, dict[str, str], MachineInfo], text: str, path: tuple[str, ...]
 ) -> None:
     with pytest.raises(SettingError) as caught:
@@ -79,7 +79,7 @@ def test_mistakes_are_refused_in_order(
     assert (str(caught.value), caught.value.path) == (text, path)
 
 
-def test_without_a_policy_only_the_gate_of_the_options_counts() -> None:
+def test_without_a_policy_only_the_options_feature_gate_matters() -> None:
     assert start("none", {MAX_NODES: "1"}, machine(9)) == TopologyManager.none()
     assert start("none", {}, machine(9), UNGATED) == TopologyManager.none()
     with pytest.raises(SettingError, match="require feature gates"):

@@ -1,4 +1,4 @@
-"""Merging one combination after another, where a comparison on the way can crash the kubelet."""
+"""Merging one combination after another, where any comparison can crash the kubelet."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ POWER = closest(InfoNode(0, (), distances=(10, 20)), InfoNode(8, (), distances=(
         ([[DONT_CARE]], Hint(NodeMask(BOTH), preferred=True)),
         ([[ZERO, EIGHT, ALL], [ALL]], NO_ROW),
         ([[ZERO, EIGHT], [ZERO]], ZERO),
-        # Two sets lose to the third in the end, but are compared before it comes.
+        # Two sets lose to the third in the end, but are compared before it is reached.
         ([[IMPOSSIBLE, ZERO], [hint("0", preferred=False), hint("8", preferred=False), ZERO]], NO_ROW),
         ([[ZERO, IMPOSSIBLE], [ZERO, hint("8", preferred=False)]], ZERO),
     ],
 )
-def test_a_comparison_that_lacks_a_distance_crashes_wherever_it_comes(
+def test_a_comparison_without_a_distance_crashes_at_any_position(
     lists: list[list[Hint]], wanted: Hint | str
 ) -> None:
     found = walked([[each] for each in lists], NodeMask(BOTH), SHORT)
     assert (found.why if isinstance(found, KubeletFault) else found) == wanted
 
 
-def test_of_one_provider_every_order_of_its_resources_is_gone_through() -> None:
-    """A kubelet keeps them in a map: in one order two sets are compared that in the other never meet."""
+def test_every_order_of_one_providers_resources_is_tried() -> None:
+    """A kubelet keeps them in a map: one order compares two sets that the other order never compares."""
     one = [ZERO, hint("8", preferred=False)]
     other = [ALL, ZERO]
     result = walked([[one, other]], NodeMask(BOTH), SHORT)
@@ -67,7 +67,7 @@ def test_of_one_provider_every_order_of_its_resources_is_gone_through() -> None:
     assert isinstance(walked([[other], [one]], NodeMask(BOTH), SHORT), KubeletFault)
 
 
-def test_the_manager_walks_where_rows_are_short_and_only_there() -> None:
+def test_the_manager_walks_only_if_rows_are_short() -> None:
     lists: Answer = {"cpu": [ZERO, EIGHT, ALL]}
     assert isinstance(POWER.merge([lists]), KubeletFault)
     assert POWER.merge([None, {"cpu": [EIGHT, ALL]}]) == Merged(EIGHT, admit=True)
@@ -86,7 +86,7 @@ def test_a_machine_with_too_many_nodes_is_not_walked_unless_the_crash_is_certain
     assert result.why.endswith("for 13 NUMA nodes")
 
 
-def test_so_are_lists_that_would_be_walked_too_long() -> None:
+def test_lists_that_would_take_too_long_are_not_walked() -> None:
     fit = Fit(distances={node: [10] for node in range(12)})
     everything = (1 << 12) - 1
     masks = [Hint(NodeMask(nodes), preferred=False) for nodes in range(1, 1 << 12)]

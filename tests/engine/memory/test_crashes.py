@@ -1,4 +1,4 @@
-"""Where a Memory Manager looks up what is not there: the kubelet ends."""
+"""Memory Manager lookups of missing entries, which crash the kubelet."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def test_hints_that_crash_the_kubelet(state: MemoryManagerState, where: str) -> 
         (1, IMPOSSIBLE),
         (5 * GI, Hint(NodeMask(0b01), preferred=True)),
     ],
-    ids=["in the hint", "by default", "beside the hint"],
+    ids=["in the hint", "by default", "outside the hint"],
 )
-def test_allocation_on_a_node_without_such_pages_crashes_too(size: int, hint: Hint) -> None:
-    """Hints are not always made first: a pod that has some memory already brings its own."""
+def test_allocation_on_a_node_without_such_pages_also_crashes(size: int, hint: Hint) -> None:
+    """Hints are not always generated first: a pod that already has memory uses its existing nodes."""
     pod = small_pod("p", APP)
     fault = allocate(without_pages_on_node_1(), pod, pod.containers[0], {"memory": size, HUGE: 1}, hint)
     assert isinstance(fault, KubeletFault)
     assert fault.where == NO_PAGES
 
 
-def test_huge_pages_without_memory_crash_where_nodes_are_chosen_by_default() -> None:
-    """Only a pod whose status calls it Guaranteed can ask for that."""
+def test_huge_pages_without_memory_crash_if_nodes_are_chosen_by_default() -> None:
+    """Only a pod whose status says Guaranteed can request this."""
     state = MemoryManagerState(fresh_tables(memory_machine([GI], [4]), {}))
     pod = small_pod("p", APP)
     fault = allocate(state, pod, pod.containers[0], {HUGE: 1}, IMPOSSIBLE)

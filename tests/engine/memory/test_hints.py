@@ -1,4 +1,4 @@
-"""Memory hints at the edges that drawn examples seldom meet: as going through every set finds them."""
+"""Memory hints in edge cases that random examples rarely cover, compared with trying every set."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_pages() -> MemoryManagerState:
 
 
 def lend(state: MemoryManagerState, size: int, nodes: int) -> None:
-    """Let an init container of the pod that asks take memory and end, so that its pod may use it again."""
+    """Let an init container of the pod ``asking`` take memory and end, so that the pod may reuse it."""
     pod = small_pod("asking", INIT, APP)
     allocate(state, pod, pod.init_containers[0], {"memory": size}, Hint(NodeMask(nodes), preferred=True))
 
@@ -46,8 +46,8 @@ def used() -> MemoryManagerState:
     return state
 
 
-def given_back_by_another_node() -> MemoryManagerState:
-    """Blocks give back to their lowest nodes first: node 1 is left by all, and yet lacks 2 bytes."""
+def returned_by_another_node() -> MemoryManagerState:
+    """Blocks return memory to their lowest nodes first: no pod uses node 1, but 2 bytes of it are missing."""
     state = fresh_state(memory_machine([9, 9]))
     take(state, "one", 0b11, memory=12)
     take(state, "two", 0b11, memory=3)
@@ -70,11 +70,11 @@ class Case:
 
 CASES = [
     Case("both nodes for two resources", with_pages, {"memory": 12, HUGE: PAGE}, [0b11]),
-    Case("more than a node has, with what is used again", lent_and_back, {"memory": 10, HUGE: PAGE}, [0b11]),
+    Case("more than a node has, with reusable memory", lent_and_back, {"memory": 10, HUGE: PAGE}, [0b11]),
     Case("one byte more than is free of a used node", used, {"memory": 6}, [0b10]),
     Case("all that is free of a used node", used, {"memory": 5}, [0b01, 0b10]),
-    Case("what is used again on an unused node", given_back_by_another_node, {"memory": 8}, [0b01, 0b10]),
-    Case("more than there is", with_pages, {"memory": 19}, []),
+    Case("reusable memory on an unused node", returned_by_another_node, {"memory": 8}, [0b01, 0b10]),
+    Case("more than available", with_pages, {"memory": 19}, []),
 ]
 
 
@@ -94,7 +94,7 @@ def far_nodes(*numbers: int) -> MemoryManagerState:
     return MemoryManagerState(fresh_tables(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1), {}))
 
 
-def test_the_highest_node_that_a_mask_can_hold_is_a_hint() -> None:
+def test_the_highest_node_that_fits_into_a_mask_is_a_hint() -> None:
     hints = find_hints(far_nodes(63), "p", {"memory": 9})
     assert isinstance(hints, MemoryHints)
     assert list(hints) == [Hint(NodeMask(1 << 63), preferred=True)]
@@ -108,7 +108,7 @@ def test_a_container_that_requests_no_memory_has_no_hints() -> None:
     assert find_hints(with_pages(), "p", {}) is None
 
 
-def test_a_node_of_a_group_is_no_hint_by_itself_though_its_memory_may_be_used_again() -> None:
+def test_a_single_node_of_a_group_is_not_a_hint_even_with_reusable_memory() -> None:
     tables = dict(fresh_state(memory_machine([9, 9])).tables)
     tables = {number: replace(node, number_of_assignments=1, cells=(0, 1)) for number, node in tables.items()}
     hints = MemoryHints.generate(tables, {"memory": 5}, {(NodeMask(0b01), "memory"): 5})

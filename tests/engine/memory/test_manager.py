@@ -1,4 +1,4 @@
-"""The Memory Manager's static policy: what is allocated where, and what the kubelet says when it is not."""
+"""The Memory Manager's static policy: what is allocated where, and the kubelet's errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOTH = 0b11
 
 
 def two_nodes() -> MemoryManagerState:
-    """Start with 10 GiB on each of two nodes, of which 1 GiB is kept from pods."""
+    """Start with 10 GiB on each of two nodes, of which 1 GiB is reserved."""
     reserved = {node: {"memory": GI} for node in (0, 1)}
     return MemoryManagerState(fresh_tables(memory_machine([10 * GI, 10 * GI]), reserved))
 
@@ -49,14 +49,14 @@ def groups(state: MemoryManagerState) -> list[tuple[tuple[int, ...], int]]:
     return [(node.cells, node.number_of_assignments) for node in state.tables.values()]
 
 
-def test_huge_pages_are_taken_off_what_pods_get_of_memory_but_not_off_its_total() -> None:
+def test_huge_pages_reduce_allocatable_memory_but_not_its_total() -> None:
     machine = memory_machine([10 * GI], [512])
     tables = fresh_tables(machine, {0: {"memory": GI}})[0].memory_map
     assert (tables["memory"].total, tables["memory"].allocatable) == (10 * GI, 8 * GI)
     assert (tables[HUGE].total, tables[HUGE].allocatable) == (GI, GI)
 
 
-def test_huge_pages_may_be_reserved_too() -> None:
+def test_huge_pages_may_also_be_reserved() -> None:
     table = fresh_tables(memory_machine([GI], [4]), {0: {HUGE: 2 * MI}})[0].memory_map[HUGE]
     assert (table.total, table.system_reserved, table.allocatable, table.free) == (
         8 * MI,
@@ -69,15 +69,15 @@ def test_a_page_size_without_pages_has_a_table() -> None:
     assert fresh_tables(memory_machine([GI], [0]), {})[0].memory_map[HUGE].total == 0
 
 
-def test_a_request_of_more_than_a_node_fills_the_lowest_and_makes_a_group() -> None:
+def test_a_request_larger_than_a_node_fills_the_lowest_and_creates_a_group() -> None:
     state = two_nodes()
     assert cpuset_mems(give(state, "p", 12 * GI)) == "0,1"  # type: ignore[arg-type]
     assert reserved(state) == [9216, 3072]
     assert groups(state) == [((0, 1), 1), ((0, 1), 1)]
 
 
-def test_a_node_of_a_group_can_be_forced_out_of_it_on_one_side() -> None:
-    """The hint of another manager may name one node of a group: nothing refuses that."""
+def test_a_hint_can_force_one_node_out_of_its_group() -> None:
+    """The hint of another manager may name one node of a group: this is not rejected."""
     state = two_nodes()
     give(state, "p", 12 * GI)
     give(state, "q", GI, on(0b10))
@@ -86,7 +86,7 @@ def test_a_node_of_a_group_can_be_forced_out_of_it_on_one_side() -> None:
 
 
 def test_a_node_of_a_group_may_be_filled_to_the_last_byte() -> None:
-    """Nothing is short, so no better nodes are looked for: they would be refused."""
+    """The memory is sufficient, so no better nodes are searched for: they would be rejected."""
     state = two_nodes()
     give(state, "p", 12 * GI)
     assert cpuset_mems(give(state, "q", 6 * GI, on(0b10))) == "1"  # type: ignore[arg-type]
@@ -99,13 +99,13 @@ class Failure:
     error: str
     hint: Hint = IMPOSSIBLE
     before: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """What other pods have: size and nodes by UID."""
+    """The size and nodes of other pods' memory, by UID."""
 
 
 GROUP = {"wide": (12 * GI, BOTH)}
 FAILURES = [
     Failure(
-        "more than there is",
+        "more than available",
         19 * GI,
         "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available",
     ),
@@ -117,7 +117,7 @@ FAILURES = [
         GROUP,
     ),
     Failure(
-        "the other node is used by itself",
+        "the other node is used alone",
         10 * GI,
         "failed to find NUMA nodes to extend the current topology hint",
         on(0b01),
@@ -131,7 +131,7 @@ FAILURES = [
         {"wide": (10 * GI, BOTH)},
     ),
     Failure(
-        "a group with a node that is used by itself",
+        "a group with a node that is used alone",
         GI,
         "preferred hint violates NUMA node allocation",
         on(BOTH, preferred=False),
@@ -141,28 +141,28 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
-def test_what_the_kubelet_says(case: Failure) -> None:
+def test_errors_of_the_kubelet(case: Failure) -> None:
     state = two_nodes()
     for uid, (size, nodes) in case.before.items():
         give(state, uid, size, on(nodes))
     before = state.copy()
-    refused = give(state, "p", case.size, case.hint)
-    assert isinstance(refused, Rejected), refused
-    assert refused.reason == "UnexpectedAdmissionError"
-    assert refused.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
+    rejection = give(state, "p", case.size, case.hint)
+    assert isinstance(rejection, Rejected), rejection
+    assert rejection.reason == "UnexpectedAdmissionError"
+    assert rejection.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
     free = sum(node.memory_map["memory"].free for node in state.tables.values())
-    assert refused.details == {"requestedBytes": case.size, "freeBytes": free}
+    assert rejection.details == {"requestedBytes": case.size, "freeBytes": free}
     assert state == before
 
 
-def test_a_request_for_no_memory_is_told_as_none() -> None:
-    """Only another manager's hint leads there."""
+def test_a_request_without_memory_is_reported_as_zero() -> None:
+    """Only the hint of another manager leads to this."""
     state = MemoryManagerState(fresh_tables(memory_machine([GI, GI], [4, 4]), {}))
     give(state, "small", MI, on(0b01))
     pod = small_pod("p", APP)
-    refused = allocate(state, pod, pod.containers[0], {HUGE: 2 * MI}, on(BOTH))
-    assert isinstance(refused, Rejected)
-    assert refused.details["requestedBytes"] == 0
+    rejection = allocate(state, pod, pod.containers[0], {HUGE: 2 * MI}, on(BOTH))
+    assert isinstance(rejection, Rejected)
+    assert rejection.details["requestedBytes"] == 0
     nothing = allocate(state, pod, pod.containers[0], {}, IMPOSSIBLE)
     assert isinstance(nothing, Rejected)
     assert nothing.details == {}
@@ -173,21 +173,21 @@ def test_a_hint_that_is_too_narrow_is_extended() -> None:
     assert cpuset_mems(give(state, "p", 12 * GI, on(0b10))) == "0,1"  # type: ignore[arg-type]
 
 
-def test_a_pod_that_is_refused_names_no_container() -> None:
-    refused = choose_nodes(two_nodes(), "p", {"memory": 19 * GI}, IMPOSSIBLE)
-    assert isinstance(refused, Rejected)
-    assert refused.container == ""
+def test_the_rejection_of_a_pod_names_no_container() -> None:
+    rejection = choose_nodes(two_nodes(), "p", {"memory": 19 * GI}, IMPOSSIBLE)
+    assert isinstance(rejection, Rejected)
+    assert rejection.container == ""
 
 
-def test_an_amount_that_is_no_whole_number_is_refused() -> None:
+def test_an_amount_that_is_not_a_whole_number_is_rejected() -> None:
     pod = small_pod("p", APP)
-    refused = allocate(two_nodes(), pod, pod.containers[0], None, on(1))
-    assert isinstance(refused, Rejected)
-    assert "[memorymanager] failed to represent quantity as int64" in refused.message
+    rejection = allocate(two_nodes(), pod, pod.containers[0], None, on(1))
+    assert isinstance(rejection, Rejected)
+    assert "[memorymanager] failed to represent quantity as int64" in rejection.message
 
 
-def test_later_containers_use_the_memory_of_init_containers_again() -> None:
-    """What is recorded adds up to what is taken, not to what each container needs."""
+def test_later_containers_reuse_the_memory_of_init_containers() -> None:
+    """The recorded blocks add up to the reserved memory, not to what each container needs."""
     state = MemoryManagerState(fresh_tables(memory_machine([10 * GI], [512]), {}))
     pod = small_pod("p", INIT, APP, APP)
     requests = [{"memory": 4 * GI}, {"memory": 3 * GI, HUGE: 4 * MI}, {"memory": 2 * GI}]
@@ -207,7 +207,7 @@ def test_later_containers_use_the_memory_of_init_containers_again() -> None:
     ],
     ids=["the largest init container counts", "a sidecar keeps what it takes", "sidecars lend nothing"],
 )
-def test_who_lends_memory(kinds: list[ContainerKind], sizes: list[int], taken: list[int]) -> None:
+def test_which_containers_lend_memory(kinds: list[ContainerKind], sizes: list[int], taken: list[int]) -> None:
     state, pod = two_nodes(), small_pod("p", *kinds)
     seen = []
     for container, size in zip(pod.all_containers, sizes, strict=True):
@@ -216,7 +216,7 @@ def test_who_lends_memory(kinds: list[ContainerKind], sizes: list[int], taken: l
     assert seen == taken
 
 
-def test_memory_is_used_again_on_the_same_nodes_only() -> None:
+def test_memory_is_only_reused_on_the_same_nodes() -> None:
     state, pod = two_nodes(), small_pod("p", INIT, APP)
     for container, nodes in zip(pod.all_containers, (0b01, 0b10), strict=True):
         allocate(state, pod, container, {"memory": GI}, on(nodes))
@@ -248,26 +248,26 @@ def test_a_starting_container_ends_the_ordinary_init_containers_before_it() -> N
     assert set(state.blocks["p"]) == {"c1", "c3"}
 
 
-def test_a_node_that_nobody_uses_leaves_its_group() -> None:
+def test_an_unused_node_leaves_its_group() -> None:
     state = two_nodes()
     give(state, "p", 12 * GI)
     state.keep_only({})
     assert state.tables == two_nodes().tables
 
 
-def with_kept(amount: int) -> StaticMemoryPolicy:
-    """Keep memory of node 1, which has 9 bytes, from pods."""
+def with_reserved(amount: int) -> StaticMemoryPolicy:
+    """Reserve memory of node 1, which has 9 bytes."""
     return StaticMemoryPolicy(tables=fresh_tables(memory_machine([9, 9]), {1: {"memory": amount}}))
 
 
-@pytest.mark.parametrize("policy", [None, with_kept(0), with_kept(9)], ids=["none", "nothing", "all"])
-def test_what_is_there_may_be_kept(policy: StaticMemoryPolicy | None) -> None:
+@pytest.mark.parametrize("policy", [None, with_reserved(0), with_reserved(9)], ids=["none", "nothing", "all"])
+def test_all_memory_of_a_node_may_be_reserved(policy: StaticMemoryPolicy | None) -> None:
     assert overdrawn(policy) is None
 
 
-def test_more_than_there_is_is_counted_on_but_on_many_nodes() -> None:
-    assert overdrawn(with_kept(10)) is None
-    assert list(wrapped_amounts(with_kept(10).tables)) == ["memory of NUMA node 1"]
+def test_reserving_too_much_is_computed_except_on_many_nodes() -> None:
+    assert overdrawn(with_reserved(10)) is None
+    assert list(wrapped_amounts(with_reserved(10).tables)) == ["memory of NUMA node 1"]
     many = StaticMemoryPolicy(tables=fresh_tables(memory_machine([9] * 15), {1: {"memory": 10}}))
     assert overdrawn(many) == Undetermined(
         "reservedMemory and huge pages take more memory of NUMA node 1 than it has, and the "

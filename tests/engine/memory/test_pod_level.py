@@ -1,4 +1,4 @@
-"""A pod's memory as a whole: what is read, charged, and told to its containers (KEP-5526)."""
+"""A pod's memory as a whole: what is requested, charged, and assigned to its containers (KEP-5526)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEAR_ONE = Hint(NodeMask(0b10), preferred=True)
     ],
 )
 def test_what_a_pod_requests_as_a_whole(own: str | None, requested: dict[str, int] | None) -> None:
-    """Only static pods have amounts that are no whole numbers."""
+    """Only static pods can have amounts that are not whole numbers."""
     given = pod(app(), pod_level=None if own is None else resources(own, own), static=True)
     assert pod_level_request(given) == requested
 
@@ -50,7 +50,7 @@ def two_nodes() -> MemoryManagerState:
 def given(
     state: MemoryManagerState, reported: StoredPod, hint: Hint = NEAR_ONE
 ) -> dict[str, list[tuple[str, int]]]:
-    """Write what every container has, as resources and MiB, after a look at the nodes it is said to have."""
+    """Return each container's resources in MiB, and check that they are on the nodes of the hint."""
     total = pod_level_request(reported)
     assert total is not None
     parts = allocate_bubble(state, reported, claims, total, hint)
@@ -69,7 +69,7 @@ WHOLE = resources(f"cpu=8 memory=8Gi {HUGE}=16Mi", f"cpu=8 memory=8Gi {HUGE}=16M
 
 
 def test_shared_containers_get_what_sidecars_and_apps_leave() -> None:
-    """Ordinary init containers get what is left when they run; what they have is nobody else's loss."""
+    """Ordinary init containers get what is left when they run; this takes nothing from other containers."""
     reported = pod(
         init(name="all"),
         sidecar(*exact("cpu=1 memory=1Gi", "first")),
@@ -110,7 +110,7 @@ def test_the_tables_are_charged_with_the_whole() -> None:
     assert [found.number_of_assignments for found in state.tables.values()] == [0, 2]
 
 
-def test_a_pod_may_lie_across_nodes() -> None:
+def test_a_pod_may_span_nodes() -> None:
     whole = resources("cpu=8 memory=15Gi", "cpu=8 memory=15Gi")
     reported = pod(app(*exact("cpu=1 memory=1Gi", "a")), app(name="b"), pod_level=whole)
     assert given(two_nodes(), reported, Hint(NodeMask(0b11), preferred=True)) == {
@@ -119,8 +119,8 @@ def test_a_pod_may_lie_across_nodes() -> None:
     }
 
 
-def test_what_the_total_does_not_name_wraps_around_for_those_that_share() -> None:
-    """What sidecars request of it is not missed, what app containers do is."""
+def test_resources_outside_the_total_wrap_around_for_shared_containers() -> None:
+    """Only the requests of app containers are subtracted, not those of sidecars."""
     whole = resources("cpu=8 memory=8Gi", "cpu=8 memory=8Gi")
     written = manifest(
         init(name="early"),
@@ -140,8 +140,8 @@ def test_what_the_total_does_not_name_wraps_around_for_those_that_share() -> Non
     }
 
 
-def test_nothing_is_told_of_resources_that_are_used_up() -> None:
-    """Without a container that shares, all may be given away."""
+def test_exhausted_resources_are_not_listed() -> None:
+    """Without a shared container, all of the budget may be assigned."""
     whole = resources(f"cpu=2 memory=1Gi {HUGE}=2Mi", f"cpu=2 memory=1Gi {HUGE}=2Mi")
     reported = pod(app(*exact(f"cpu=1 memory=1Gi {HUGE}=0", "a")), pod_level=whole)
     assert given(two_nodes(), reported) == {"a": [("memory", 1024)]}
@@ -168,13 +168,13 @@ def test_nothing_is_told_of_resources_that_are_used_up() -> None:
         ),
     ],
 )
-def test_who_is_refused_takes_nothing(requested: str, reason: str, message: str) -> None:
+def test_a_rejected_pod_takes_nothing(requested: str, reason: str, message: str) -> None:
     state, reported = two_nodes(), pod(app(*exact(requested, "a")), app(name="b"), pod_level=WHOLE)
     given(state, pod(app(name="early"), pod_level=WHOLE))
     before = state.copy()
     total = pod_level_request(reported)
     assert total is not None
-    refused = allocate_bubble(state, reported, claims, total, NEAR_ONE)
-    assert isinstance(refused, Rejected)
-    assert (refused.reason, refused.message, refused.container) == (reason, message, "")
+    rejection = allocate_bubble(state, reported, claims, total, NEAR_ONE)
+    assert isinstance(rejection, Rejected)
+    assert (rejection.reason, rejection.message, rejection.container) == (reason, message, "")
     assert state == before

@@ -1,4 +1,4 @@
-"""The Memory Manager as the node asks it: hints, allocation, and what it counts."""
+"""The Memory Manager's interface for the node: hints, allocation, and metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRACTION = app("cpu=1 memory=1.5", "cpu=1 memory=1.5")
 
 
 def provider(rules: PodLevelRules = NEVER_DIVIDED, *, nodes: int = 2, pages: int = 0) -> MemoryProvider:
-    """Set a manager up on nodes of 10 GiB and so many huge pages."""
+    """Set up a manager on nodes of 10 GiB and *pages* huge pages each."""
     tables = fresh_tables(memory_machine([10 * GI] * nodes, [pages] * nodes), {})
     return MemoryProvider(StaticMemoryPolicy(tables=tables), rules)
 
@@ -62,14 +62,14 @@ def undivided(words: str) -> StoredPod:
         (divided(2, "2 -"), None, {"memory": ()}),
         (undivided("30"), None, {}),
     ],
-    ids=["a fraction", "a pod's fraction", "Burstable", "shares", "a pool that is empty", "too much"],
+    ids=["a fraction", "a pod's fraction", "Burstable", "shares", "an empty pool", "too much"],
 )
 def test_answers_without_a_hint(pod: StoredPod, container: Container | None, wanted: object) -> None:
     assert provider(KEEPS).hints(candidate(pod), container) == wanted
 
 
-def test_a_divided_pod_of_a_fraction_is_admitted_without_memory() -> None:
-    """The kubelet only logs that it cannot represent the amount; of a container it refuses it."""
+def test_a_divided_pod_with_a_fraction_is_admitted_without_memory() -> None:
+    """The kubelet only logs that it cannot represent the amount; for a container it rejects it."""
     fraction = "cpu=1 memory=1.5"
     manager, pod = provider(FORGETS), made_of(FRACTION)._replace(resources=resources(fraction, fraction))
     placed = [Placement(container=FRACTION)]
@@ -87,28 +87,28 @@ def test_a_release_keeps_or_forgets_what_a_divided_pod_has(rules: PodLevelRules,
 
 
 @pytest.mark.parametrize(("rules", "taken"), [(KEEPS, 3), (FORGETS, 6)], ids=["keeps", "forgets"])
-def test_a_divided_pod_that_comes_back(rules: PodLevelRules, taken: int) -> None:
+def test_a_divided_pod_is_admitted_again(rules: PodLevelRules, taken: int) -> None:
     manager, pod = provider(rules), divided(3, "2 -")
     assert given_whole(manager, pod) == given_whole(manager, pod) == ["2Gi@0", "1Gi@0"]
     assert manager.state.tables[0].memory_map["memory"].reserved == taken * GI
 
 
-def test_a_container_is_led_back_to_the_memory_that_it_has() -> None:
+def test_hints_lead_a_container_back_to_its_memory() -> None:
     manager, pod = provider(), undivided("3")
     given(manager, pod, OTHER)
     for container in (pod.containers[0], None):
         assert manager.hints(candidate(pod), container) == {"memory": [OTHER]}
 
 
-def test_a_divided_pod_whose_containers_are_forgotten_comes_back_without_memory_for_them() -> None:
-    """A state file may tell of a pod as a whole only."""
+def test_a_divided_pod_without_container_entries_gets_no_memory_for_them() -> None:
+    """A state file may have an entry only for the pod as a whole."""
     manager, pod = provider(KEEPS), divided(3, "2 -")
     given_whole(manager, pod)
     manager.state.blocks.clear()
     assert given_whole(manager, pod) == ["-", "-"]
 
 
-def test_who_asks_for_more_of_one_resource_has_no_preference() -> None:
+def test_a_container_that_requests_more_than_it_has_has_no_preference() -> None:
     manager, pod = provider(pages=4), made_of(with_pages("2Mi"))
     given(manager, pod, OTHER)
     assert manager.hints(candidate(made_of(with_pages("4Mi"))), with_pages("4Mi")) is None
@@ -128,19 +128,19 @@ def test_hints_count_what_an_init_container_lends() -> None:
     assert list(answer["memory"]) == [ONE]
 
 
-def test_what_is_counted_of_containers() -> None:
+def test_metrics_of_containers() -> None:
     manager, pod = provider(), undivided("3")
     for requests in (1, 2):
         given(manager, pod)
         once = {"node": 1}, {"node_exclusive": 1}
         assert manager.metrics == counted(requests, *once)
-    (refused,) = given(manager, made_of(*containers("30"), name="large"))
-    assert isinstance(refused, Rejected)
+    (rejection,) = given(manager, made_of(*containers("30"), name="large"))
+    assert isinstance(rejection, Rejected)
     assert (manager.metrics.pinning_errors, manager.metrics.errors) == (1, {"node": 1})
     assert manager.metrics.pinning_requests == 3
 
 
-def test_what_is_counted_of_pods() -> None:
+def test_metrics_of_pods() -> None:
     manager = provider(KEEPS)
     given_whole(manager, divided(3, "2 -"))
     once = {"pod_exclusive": 1, "pod_shared": 1}
@@ -156,7 +156,7 @@ def counted(requests: int, allocations: dict[str, int], assignments: dict[str, i
     return metrics
 
 
-def test_a_copy_counts_for_itself() -> None:
+def test_a_copy_has_separate_metrics() -> None:
     manager = provider()
     given(manager.copy(), undivided("3"))
     assert manager.metrics == MemoryMetrics()
@@ -166,7 +166,7 @@ NOT_GUARANTEED = made_of(app("cpu=1 memory=1Gi"))
 NOT_ALIGNED = made_of(*containers("1"), total="cpu=1 memory=1Gi")
 
 
-def test_who_gets_no_memory_is_told_why() -> None:
+def test_the_reason_for_no_memory_is_reported() -> None:
     burstable, whole = candidate(NOT_GUARANTEED), Candidate(NOT_ALIGNED, pod_qos(NOT_ALIGNED))
     reasons = (
         f"the pod is Burstable, not Guaranteed: {burstable.qos.reason}",
@@ -179,7 +179,7 @@ def test_who_gets_no_memory_is_told_why() -> None:
         assert (answer.why_no_memory, answer.memory) == (why, ())
 
 
-def test_a_divided_pod_that_is_not_guaranteed_is_told_why() -> None:
+def test_the_reason_for_a_divided_pod_that_is_not_guaranteed_is_reported() -> None:
     pod = stored(Pod(name="p", uid="p", containers=containers("1"), resources=resources("cpu=2 memory=2Gi")))
     asking = candidate(pod)
     placed = provider(KEEPS).allocate_pod(asking, ONE, [Placement(container=pod.containers[0])])
@@ -189,7 +189,7 @@ def test_a_divided_pod_that_is_not_guaranteed_is_told_why() -> None:
     ]
 
 
-def test_the_policy_that_does_nothing_passes_placements_on() -> None:
+def test_the_policy_none_passes_placements_on() -> None:
     manager, pod = MemoryProvider(None), divided(3, "2 -")
     placed = [Placement(container=each) for each in pod.containers]
     assert manager.allocate(candidate(pod), ONE, placed[0]) is placed[0]

@@ -1,4 +1,4 @@
-"""A Memory Manager that starts on a state file: what it takes over, and what it refuses."""
+"""A Memory Manager that starts with a state file: what it restores, and what it rejects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def provider(info: MachineInfo = TWO) -> MemoryProvider:
 
 
 def busy() -> MemoryManagerState:
-    """Let a pod have memory on either node."""
+    """Return a state in which each node has one pod with memory."""
     state = MemoryManagerState(fresh_tables(TWO, {}))
     take(state, "one", 0b01, memory=30)
     take(state, "two", 0b10, memory=20)
@@ -48,13 +48,13 @@ def wide() -> MemoryManagerState:
     return state
 
 
-def test_a_state_is_found_as_it_was() -> None:
+def test_a_state_is_restored_unchanged() -> None:
     manager, state = provider(), busy()
     assert manager.restore(state.as_file()) is None
     assert (manager.state.tables, manager.state.blocks) == (state.tables, state.blocks)
 
 
-def test_a_group_may_divide_its_memory_in_another_way() -> None:
+def test_a_group_may_divide_its_memory_differently() -> None:
     def moved(node: MemoryNode, by: int) -> MemoryNode:
         table = node.memory_map["memory"]
         table = replace(table, free=table.free + by, reserved=table.reserved - by)
@@ -65,7 +65,7 @@ def test_a_group_may_divide_its_memory_in_another_way() -> None:
     assert provider().restore(replace(file, machine_state=tables)) is None
 
 
-def test_what_a_pod_could_use_again_is_forgotten() -> None:
+def test_reusable_memory_of_a_pod_is_forgotten() -> None:
     state = MemoryManagerState(fresh_tables(TWO, {}))
     pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
     allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(NodeMask(1), preferred=True))
@@ -75,7 +75,7 @@ def test_what_a_pod_could_use_again_is_forgotten() -> None:
     assert manager.state.tables[0].memory_map["memory"].reserved == 20
 
 
-def test_what_an_init_container_finds_again_is_lent_again() -> None:
+def test_restored_memory_of_an_init_container_is_lent_again() -> None:
     state = MemoryManagerState(fresh_tables(TWO, {}))
     pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
     allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(NodeMask(1), preferred=True))
@@ -87,9 +87,9 @@ def test_what_an_init_container_finds_again_is_lent_again() -> None:
 
 
 def test_init_containers_around_a_sidecar_lose_memory_when_they_are_admitted_again() -> None:
-    """The sidecar takes what the first one lends, the last one is charged and takes the first one's off.
+    """The sidecar reuses what the first one lends; the last one is charged and shrinks the first one's block.
 
-    More is taken then than the file tells of, and the next start refuses it.
+    More is reserved then than the file accounts for, and the next start rejects the file.
     """
     kinds = (ContainerKind.INIT, ContainerKind.SIDECAR, ContainerKind.INIT, ContainerKind.APP)
     pod = small_pod("p", *kinds)
@@ -111,7 +111,7 @@ def test_init_containers_around_a_sidecar_lose_memory_when_they_are_admitted_aga
     )
 
 
-def test_a_state_without_anything_becomes_a_fresh_one() -> None:
+def test_an_empty_state_becomes_a_fresh_one() -> None:
     manager = provider()
     assert manager.restore(MemoryStateFile(policy_name="Static")) is None
     assert manager.state_file() == provider().state_file()
@@ -149,17 +149,17 @@ REFUSED = [
         "[memorymanager] machine state can not be empty when it has memory assignments",
     ),
     Refused(
-        "a NUMA node that is gone",
+        "a missing NUMA node",
         lambda file: replace(file, entries=held(c=block(7))),
         f"{OF_C} the memory assignment uses the NUMA that does not exist",
     ),
     Refused(
-        "huge pages that are gone",
+        "missing huge pages",
         lambda file: replace(file, entries=held(c=block(0, resource="hugepages-1Gi"))),
         f"{OF_C} the memory assignment uses memory resource that does not exist",
     ),
     Refused(
-        "what a pod holds as a whole on a NUMA node that is gone",
+        "pod-level memory on a missing NUMA node",
         lambda file: replace(file, entries={"p": {"c": ()}}, pod_entries={"p": (block(7),)}),
         "[memorymanager] (pod: p, container: ) the memory assignment uses the NUMA that does not exist",
     ),
@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_what_a_kubelet_refuses(case: Refused) -> None:
+def test_what_a_kubelet_rejects(case: Refused) -> None:
     assert provider().restore(case.change(busy().as_file())) == StartRefused(
         stage="memoryManagerStart", error=case.error
     )
@@ -196,22 +196,22 @@ def test_what_a_kubelet_refuses(case: Refused) -> None:
     ],
     ids=["corrupt", "other policy"],
 )
-def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
+def test_a_file_that_cannot_be_loaded_requires_a_drain(
     saved: MemoryStateFile | UnreadableState, error: str
 ) -> None:
     refused = provider().restore(saved)
     assert refused == StartRefused(stage="memoryManagerStart", error=DRAIN.format(error))
 
 
-def test_the_policy_that_does_nothing_insists_on_its_file_too() -> None:
+def test_the_policy_none_also_requires_its_own_file() -> None:
     error = '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"'
     refused = MemoryProvider(None).restore(busy().as_file())
     assert refused == StartRefused(stage="memoryManagerStart", error=DRAIN.format(error))
     assert MemoryProvider(None).restore(MemoryStateFile(policy_name="None")) is None
 
 
-def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:
-    """Another manager's hint forced a pod onto one node of a group: the order of a map decides."""
+def test_a_node_in_two_groups_makes_a_restart_undetermined() -> None:
+    """Another manager's hint forced a pod onto one node of a group: the iteration order of a map decides."""
     state = wide()
     take(state, "forced", 0b10, memory=10)
     assert provider().restore(state.as_file()) == Undetermined(
@@ -224,7 +224,7 @@ def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:
     )
 
 
-def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> None:
+def test_groups_with_a_node_without_a_page_size_crash_the_next_start() -> None:
     nodes = (
         InfoNode(id=0, cores=(), memory_bytes=100 + (4 << 21), hugepages={2048: 4}),
         InfoNode(id=1, cores=(), memory_bytes=100),
@@ -241,10 +241,10 @@ def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> Non
 
 
 @pytest.mark.parametrize("compares_groups", [True, False])
-def test_it_is_chance_where_any_order_of_overlapping_groups_decides_otherwise(
+def test_a_restart_is_undetermined_if_the_order_of_overlapping_groups_matters(
     *, compares_groups: bool
 ) -> None:
-    """Forwards and backwards the last block is one of both nodes; in other orders it is one of node 0."""
+    """In forward and reverse order the last block is on both nodes; in other orders it is on node 0."""
     state = MemoryManagerState(fresh_tables(TWO, {}))
     for uid, nodes in (("a", 0b11), ("b", 0b01), ("c", 0b01), ("d", 0b11)):
         pod, hint = small_pod(uid, ContainerKind.APP), Hint(NodeMask(nodes), preferred=True)

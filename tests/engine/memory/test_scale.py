@@ -1,4 +1,4 @@
-"""Memory and CPUs on many NUMA nodes: the kubelet would go through every pair of sets, for ever."""
+"""Memory and CPUs on many NUMA nodes, for which the kubelet would try every pair of sets forever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERYTHING = (1 << NODES) - 1
 
 
 def tables(used: Mapping[tuple[int, ...], int] | None = None, *, even: bool = False) -> Tables:
-    """Give nodes some 16 GiB each, no two the same, and unless *even* every second one more pages."""
+    """Return about 16 GiB for each node, all different; unless *even*, every second node has more pages."""
     sizes = [16 * GI - node * 4096 for node in range(NODES)]
     pages = [512 if even else 512 * (1 + node % 2) for node in range(NODES)]
     made = fresh_tables(memory_machine(sizes, pages), {})
@@ -48,7 +48,13 @@ CASES = [
         {"memory": 31 * 15 * GI + GI},
         Hint((NodeMask((1 << 32) - 1)), preferred=True),
     ),
-    ("beside a used node", tables({(0,): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b110), preferred=True)),
+    (
+        "next to a used node",
+        tables({(0,): 1}),
+        16,
+        {"memory": 20 * GI},
+        Hint(NodeMask(0b110), preferred=True),
+    ),
     ("in its group", tables({(4, 5): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b11), preferred=True)),
     (
         "huge pages where there are more",
@@ -71,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("on", "cpus", "request_", "wanted"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_hints_merge_without_making_all_sets(
+def test_hints_merge_without_generating_all_sets(
     on: Tables, cpus: int, request_: Mapping[str, int], wanted: Hint
 ) -> None:
     with seconds_below(30):

@@ -1,4 +1,4 @@
-"""Who has which memory: what is lent, shared and given back."""
+"""The Memory Manager's state: which memory is held, lent, and returned."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lending() -> MemoryManagerState:
     return state
 
 
-def test_a_copy_has_everything_and_a_life_of_its_own() -> None:
+def test_a_copy_is_complete_and_independent() -> None:
     state = lending()
     copy = state.copy()
     assert copy == state
@@ -55,9 +55,9 @@ def test_a_copy_has_everything_and_a_life_of_its_own() -> None:
         ([INIT], [0], {}),
         ([APP], [0], {}),
     ],
-    ids=["all", "the rest", "nothing", "less than nothing", "what is no memory", "of an app container"],
+    ids=["all", "the rest", "nothing", "less than nothing", "zero bytes", "of an app container"],
 )
-def test_what_may_be_used_again(
+def test_what_may_be_reused(
     kinds: Sequence[ContainerKind], sizes: Sequence[int], left: dict[tuple[int, str], int]
 ) -> None:
     state, pod = two_nodes(), small_pod("p", *kinds)
@@ -76,7 +76,7 @@ def test_containers_that_still_run_keep_their_memory() -> None:
     assert [node.memory_map["memory"].reserved for node in state.tables.values()] == [2, 3]
 
 
-def test_what_the_lowest_node_gives_back_is_not_given_back_twice() -> None:
+def test_memory_of_the_lowest_node_is_not_returned_twice() -> None:
     state = two_nodes()
     take(state, "one", 0b11, memory=12)
     take(state, "two", 0b11, memory=3)
@@ -84,13 +84,13 @@ def test_what_the_lowest_node_gives_back_is_not_given_back_twice() -> None:
     assert [node.memory_map["memory"].reserved for node in state.tables.values()] == [0, 3]
 
 
-def test_pods_as_a_whole_are_written_only_where_the_gate_is_on() -> None:
+def test_pod_entries_are_written_only_if_the_gate_is_on() -> None:
     state = lending()
     assert dict(state.as_file().pod_entries) == {}
     assert state.as_file(pod_level=True).pod_entries == state.pod_blocks
 
 
-def test_a_container_that_is_not_known_changes_nothing() -> None:
+def test_an_unknown_container_changes_nothing() -> None:
     state = lending()
     state.remove_container("p", "unknown")
     state.remove_container("unknown", "c0")

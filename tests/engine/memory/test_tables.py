@@ -1,4 +1,4 @@
-"""What a Memory Manager counts on NUMA nodes that nobody uses yet."""
+"""What a Memory Manager counts on unused NUMA nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reserved(node: int, amount: str) -> ReservedMemory:
     return ReservedMemory(numa_node=node, limits={"memory": Quantity.parse(amount)})
 
 
-def test_huge_pages_are_taken_off_what_pods_get_and_not_off_the_total() -> None:
+def test_huge_pages_reduce_what_pods_get_but_not_the_total() -> None:
     assert list(memory_account(TWO, [reserved(0, "1Gi")])) == [
         NodeAmounts(
             numa_node=0,
@@ -40,22 +40,22 @@ def test_huge_pages_are_taken_off_what_pods_get_and_not_off_the_total() -> None:
     ]
 
 
-def test_more_than_there_is_wraps_around_and_is_told() -> None:
+def test_reserving_more_than_available_wraps_around_and_is_reported() -> None:
     memory = next(line for line in memory_account(TWO, [reserved(1, "5Gi")]) if line.reserved)
     assert (memory.overdrawn, memory.allocatable) == (GIB, (1 << 64) - GIB)
 
 
-def test_huge_pages_and_a_reservation_may_be_too_much_together() -> None:
+def test_huge_pages_and_a_reservation_may_together_exceed_a_node() -> None:
     memory = next(iter(memory_account(TWO, [reserved(0, "10Gi")])))
     assert (memory.reserved, memory.huge_pages, memory.overdrawn) == (10 * GIB, GIB, GIB)
 
 
-def test_all_of_a_node_is_not_too_much() -> None:
+def test_reserving_all_of_a_node_is_allowed() -> None:
     memory = next(iter(memory_account(TWO, [reserved(0, "4Gi"), reserved(0, "5Gi")])))
     assert (memory.reserved, memory.allocatable, memory.overdrawn) == (9 * GIB, 0, 0)
 
 
-def test_nodes_that_are_not_there_are_passed_over() -> None:
+def test_missing_nodes_are_skipped() -> None:
     assert list(memory_account(TWO, [reserved(7, "1Gi")])) == list(memory_account(TWO, []))
 
 
@@ -79,7 +79,7 @@ MI = 1 << 20
         ("0", 0),
     ],
 )
-def test_init_containers_run_before_and_sidecars_beside(words: str, gibibytes: int) -> None:
+def test_init_containers_run_before_and_sidecars_alongside(words: str, gibibytes: int) -> None:
     assert pod_request(made_of(*containers(words))) == {"memory": gibibytes * GI}
 
 
@@ -98,16 +98,22 @@ APP = app("cpu=1 memory=1Gi hugepages-2Mi=4Mi")
         ),
         ((init("hugepages-1Gi=1Gi"), APP), {"memory": GI, "hugepages-2Mi": 4 * MI}),
     ],
-    ids=["both", "memory first", "pages first", "beside other memory", "not asked for by an app container"],
+    ids=[
+        "both",
+        "memory first",
+        "pages first",
+        "in addition to other memory",
+        "not requested by an app container",
+    ],
 )
-def test_every_resource_is_counted_for_itself(
+def test_every_resource_is_counted_separately(
     parts: tuple[Container, ...], wanted: Mapping[str, int]
 ) -> None:
     assert pod_request(made_of(*parts)) == wanted
 
 
 @pytest.mark.parametrize("amount", ["1.5", "1000m"])
-def test_what_is_no_whole_number_is_no_request(amount: str) -> None:
-    """Only static pods have such amounts."""
+def test_an_amount_that_is_not_a_whole_number_is_not_a_request(amount: str) -> None:
+    """Only static pods can have such amounts."""
     static = pod(app(f"memory={amount}"), static=True)
     assert (container_request(static.containers[0]), pod_request(static)) == (None, None)

@@ -1,4 +1,4 @@
-"""A node with a Topology Manager: what each scope asks for, and what a refusal leaves behind."""
+"""A node with a Topology Manager: the hints of each scope, and what a rejection leaves behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.topologies import CoreAt, machine_info
 
 
 def aligned(policy: str, scope: str = "container", *, second_node: int = 1) -> Node:
-    """Start a node whose two NUMA nodes have CPUs 0-3 and 4-7, CPU 0 being reserved."""
+    """Start a node with two NUMA nodes, with CPUs 0-3 and 4-7; CPU 0 is reserved."""
     numbers = (0, second_node)
     info = machine_info(CoreAt(cpus=(cpu,), numa_node=numbers[cpu // 4]) for cpu in range(8))
     topology, reserved = CPUTopology.discover(info), CPUReservation(1, CPUSet.parse("0"))
@@ -42,7 +42,7 @@ def half(name: str) -> Container:
 
 
 def rounds(admission: Admission) -> list[str]:
-    """Show what every round came to: the container or ``pod``, and the NUMA nodes."""
+    """Show the result of every round: the container or ``pod``, and the NUMA nodes."""
     return [
         f"{each.container.name if each.container else 'pod'}: {CPUSet(each.merged.hint.nodes or 0)}"
         for each in admission.hint_rounds
@@ -54,14 +54,14 @@ def exclusive(admission: Admission) -> list[str]:
     return [str(CPUSet(each.cpus)) for each in admission.placements if each.exclusive]
 
 
-def test_container_scope_asks_for_each_container_once_those_before_it_have_their_cpus() -> None:
+def test_container_scope_gets_hints_for_each_container_after_the_previous_one_has_its_cpus() -> None:
     admission = aligned("restricted").admit(named("p", whole(2, "a"), half("b"), whole(2, "c")))
     assert isinstance(admission.verdict, Admitted)
     assert rounds(admission) == ["a: 0", "b: 0-1", "c: 1"]
     assert exclusive(admission) == ["1-2", "4-5"]
 
 
-def test_pod_scope_asks_once_for_all_containers() -> None:
+def test_pod_scope_gets_hints_once_for_all_containers() -> None:
     admission = aligned("restricted", "pod").admit(named("p", whole(2, "a"), half("b"), whole(2, "c")))
     assert isinstance(admission.verdict, Admitted)
     assert rounds(admission) == ["pod: 1"]
@@ -89,9 +89,7 @@ def test_a_pod_that_cannot_be_aligned_as_a_whole_gets_nothing() -> None:
 
 
 @pytest.mark.parametrize(("policy", "taken"), [("best-effort", ["3,7"]), ("restricted", [])])
-def test_what_fits_on_two_nodes_but_not_on_one_is_only_taken_by_best_effort(
-    policy: str, taken: list[str]
-) -> None:
+def test_only_best_effort_admits_what_fits_on_two_nodes_but_not_on_one(policy: str, taken: list[str]) -> None:
     node = aligned(policy)
     node.admit(named("p", whole(2)))
     node.admit(named("q", whole(3)))
@@ -101,18 +99,18 @@ def test_what_fits_on_two_nodes_but_not_on_one_is_only_taken_by_best_effort(
 
 
 @pytest.mark.parametrize("scope", ["container", "pod"])
-def test_a_kubelet_that_crashes_over_hints_answers_nobody(scope: str) -> None:
+def test_a_kubelet_that_crashes_over_hints_answers_no_pod(scope: str) -> None:
     node = aligned("best-effort", scope, second_node=64)
     admission = node.admit(named("p", whole(1)))
     assert isinstance(admission.verdict, KubeletFault)
     assert admission.verdict.kind is FaultKind.CRASH
     assert (admission.hint_rounds[0].merged, admission.placements) == (admission.verdict, ())
-    asked_for = admission.hint_rounds[0].container
-    assert (asked_for.name if asked_for else "pod") == ("main" if scope == "container" else "pod")
+    crashed_on = admission.hint_rounds[0].container
+    assert (crashed_on.name if crashed_on else "pod") == ("main" if scope == "container" else "pod")
     assert node.admit(named("q", app())).verdict == admission.verdict
 
 
-def test_asking_admits_nothing() -> None:
+def test_requesting_hints_admits_nothing() -> None:
     node = aligned("restricted")
     before = node.copy()
     pod = named("p", whole(3))
@@ -120,7 +118,7 @@ def test_asking_admits_nothing() -> None:
     assert (node.state, node.active) == (before.state, before.active)
 
 
-def test_what_is_asked_for_a_container_is_about_that_one() -> None:
+def test_hints_for_a_container_are_about_that_container() -> None:
     pod = named("p", whole(2, "a"), whole(4, "b"))
     node = aligned("single-numa-node")
     first, second = (node.ask(pod, container) for container in pod.containers)

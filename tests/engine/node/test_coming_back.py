@@ -1,4 +1,4 @@
-"""What a node makes of pods that come back, or never come back: after a restart, again, under other pods."""
+"""Pods that are admitted again, or are not, after a restart: what the node keeps and releases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.engine.node.test_node import named, started, whole
 
 
 def holding() -> Node:
-    """Start a node where p holds CPUs 1 and 5, all cleaned up."""
+    """Start a node on which pod p holds CPUs 1 and 5, and clean it up."""
     node = started()
     node.admit(named("p", whole(2)))
     node.clean_up()
@@ -16,34 +16,34 @@ def holding() -> Node:
     return node
 
 
-def test_what_a_file_tells_of_pods_that_never_come_back_is_released() -> None:
+def test_entries_of_pods_that_are_not_admitted_again_are_released() -> None:
     node = restarted(holding())
     node.clean_up()
     assert pool(node) == "0-7"
 
 
-def test_pods_that_run_no_more_at_a_start_lose_what_they_held() -> None:
+def test_pods_that_no_longer_run_at_a_start_lose_their_cpus() -> None:
     node = holding()
     node.resume(())
     node.clean_up()
     assert pool(node) == "0-7"
 
 
-def test_pods_that_run_at_a_start_keep_what_they_hold() -> None:
+def test_pods_that_run_at_a_start_keep_their_cpus() -> None:
     node = restarted(holding())
     node.resume([named("p", whole(2))])
     node.clean_up()
     assert pool(node) == "0,2-4,6-7"
 
 
-def test_each_pod_that_is_admitted_again_finds_those_before_it() -> None:
+def test_each_pod_that_is_admitted_again_sees_those_before_it() -> None:
     node, pods = started(), [named("p", whole(2)), named("q", whole(1)), named("r", whole(1))]
     for pod in pods:
         node.admit(pod)
     assert [list(node.active) for _ in node.readmit(pods)] == [["p"], ["p", "q"], ["p", "q", "r"]]
 
 
-def test_a_pod_that_is_not_there_may_end() -> None:
+def test_an_unknown_pod_may_end() -> None:
     node = holding()
-    node.remove("nobody")
+    node.remove("unknown")
     assert list(node.active) == ["p"]

@@ -1,4 +1,4 @@
-"""A node's life: pods end, clean-up is lazy, the kubelet restarts on its file."""
+"""A node's life: pods end, clean-up is lazy, and the kubelet restarts with its state file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def pool(node: Node) -> str:
 
 
 def restarted(node: Node, **config: Any) -> Node:
-    """Start the kubelet anew on the file the old one left."""
+    """Start a new kubelet with the state file of the old one."""
     new = started(**config)
     assert new.restore(read_cpu_state(write_cpu_state(node.state_file()))) is None
     return new
 
 
-def test_a_pod_that_ended_holds_its_cpus_until_the_next_pod_comes() -> None:
+def test_a_pod_that_ended_holds_its_cpus_until_the_next_pod_is_admitted() -> None:
     node = started()
     node.admit(named("p", whole(4)))
     node.remove("p")
@@ -49,7 +49,7 @@ def test_clean_up_on_demand() -> None:
     assert pool(node) == "0-7"
 
 
-def test_a_refused_pod_gives_back_what_it_got_when_the_next_one_comes() -> None:
+def test_a_rejected_pod_returns_its_cpus_when_the_next_pod_is_admitted() -> None:
     node = started()
     node.admit(named("p", whole(2, "fits"), whole(9, "does-not")))
     assert node.state.assigned("p", "fits") is not None
@@ -57,7 +57,7 @@ def test_a_refused_pod_gives_back_what_it_got_when_the_next_one_comes() -> None:
     assert node.state.assigned("p", "fits") is None
 
 
-def test_removing_a_container_keeps_what_its_siblings_use() -> None:
+def test_removing_a_container_keeps_cpus_that_others_of_its_pod_use() -> None:
     both = "cpu=4 memory=1Gi"
     node = started()
     node.admit(named("p", init(both, both, "i"), whole(2, "a")))
@@ -68,7 +68,7 @@ def test_removing_a_container_keeps_what_its_siblings_use() -> None:
     assert node.state_file().entries == {}
 
 
-def test_a_restart_finds_everything_as_it_was() -> None:
+def test_a_restart_restores_the_state_unchanged() -> None:
     node = started()
     node.admit(named("p", whole(2)))
     node.admit(named("q", whole(3)))
@@ -98,8 +98,8 @@ def test_nothing_is_cleaned_up_while_running_pods_are_admitted_again() -> None:
     assert set(again.state.assignments) == {"kept"}
 
 
-def test_a_running_pod_may_be_refused_after_a_restart() -> None:
-    """Free cores are counted before what the container has is looked at (kubernetes issue 129078)."""
+def test_a_running_pod_may_be_rejected_after_a_restart() -> None:
+    """Free cores are counted before the container's own CPUs are considered (kubernetes issue 129078)."""
     whole_cores = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
     node = started(**whole_cores)
     pod = named("p", whole(4))
@@ -109,8 +109,8 @@ def test_a_running_pod_may_be_refused_after_a_restart() -> None:
     assert admission.verdict.reason == "SMTAlignmentError"
 
 
-def test_running_pods_are_admitted_again_as_long_as_there_is_room() -> None:
-    """Each finds only those before it: the kubelet adds pods one by one, the oldest first."""
+def test_running_pods_are_admitted_again_as_long_as_they_fit() -> None:
+    """Each pod only sees those before it: the kubelet adds pods one by one, the oldest first."""
     node = started()
     pods = [named("old", whole(2)), named("young", whole(2))]
     for pod in pods:
@@ -121,7 +121,7 @@ def test_running_pods_are_admitted_again_as_long_as_there_is_room() -> None:
     assert second.verdict.reason == "OutOfpods"
 
 
-def test_a_pod_that_comes_again_with_fewer_containers_gives_back_the_rest() -> None:
+def test_a_pod_admitted_again_with_fewer_containers_returns_the_rest() -> None:
     node = started()
     node.admit(named("p", whole(2, "stays"), whole(2, "goes")))
     node.admit(named("p", whole(2, "stays")))
@@ -147,7 +147,7 @@ BAD_FILES = [
         'not all reserved cpus: "0" are present in defaultCpuSet: "1-7"',
     ),
     BadFile(
-        "strict reservation came later",
+        "strict reservation was enabled later",
         "0-7",
         'some of strictly reserved cpus: "0" are present in defaultCpuSet: "0-7"',
         config=STRICT,
@@ -159,12 +159,12 @@ BAD_FILES = [
         {"p": {"c": "1"}},
     ),
     BadFile(
-        "a CPU is gone",
+        "a CPU was removed",
         "0-8",
         'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-8"',
     ),
     BadFile(
-        "a CPU came",
+        "a CPU was added",
         "0-6",
         'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-6"',
     ),
@@ -179,7 +179,7 @@ def test_a_file_that_does_not_match_stops_the_kubelet(case: BadFile) -> None:
     }
     saved = CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse(case.default), entries=entries)
     refused = started(**case.config).restore(saved)
-    # Without settings: it is no setting that has to be mended.
+    # No settings: fixing one would not help.
     assert refused == StartRefused(stage="cpuManagerStart", error=case.error, settings=())
 
 
@@ -194,7 +194,7 @@ def test_a_file_that_does_not_match_stops_the_kubelet(case: BadFile) -> None:
     ],
     ids=["corrupt", "other policy"],
 )
-def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
+def test_a_file_that_cannot_be_loaded_requires_a_drain(
     saved: CPUStateFile | UnreadableState, error: str
 ) -> None:
     refused = started().restore(saved)
@@ -216,7 +216,7 @@ def fitting(node: Node, pods: int = 110, **amounts: int) -> Node:
     return node
 
 
-def test_a_pod_that_does_not_fit_is_refused_after_it_got_its_cpus() -> None:
+def test_a_pod_that_does_not_fit_is_rejected_after_it_got_its_cpus() -> None:
     node = fitting(started(), cpu=7000, memory=1 << 30)
     assert isinstance(node.admit(named("p", whole(2))).verdict, Admitted)
     verdict = node.admit(named("q", whole(2))).verdict
@@ -238,7 +238,7 @@ def test_cpu_is_counted_in_milli_and_comes_first() -> None:
     verdict = node.admit(named("p", app("cpu=1600m memory=1Gi"))).verdict
     assert isinstance(verdict, Rejected)
     assert (verdict.reason, verdict.details["requested"]) == ("OutOfcpu", 1600)
-    assert verdict.container == "", "it is the pod as a whole that does not fit"
+    assert verdict.container == "", "the pod as a whole does not fit"
 
 
 def test_too_many_pods() -> None:
@@ -266,6 +266,6 @@ def test_a_node_without_huge_pages_has_none() -> None:
     ],
     ids=["extended resource", "claim"],
 )
-def test_a_pod_with_devices_is_never_plainly_admitted(container: Container, what: str) -> None:
+def test_a_pod_with_undescribed_devices_is_undetermined(container: Container, what: str) -> None:
     verdict = started().admit(named("p", container)).verdict
     assert verdict == Undetermined(f"it requests {what}, which is not described (use --devices)")

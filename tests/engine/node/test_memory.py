@@ -1,4 +1,4 @@
-"""A node whose Memory Manager is static: what pods get beside their CPUs, and when it comes back."""
+"""A node with the static Memory Manager policy: the memory that pods get, and when it is released."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ def holders(node: Node) -> set[str]:
     return set(node.memory.state.blocks)
 
 
-def test_a_container_gets_memory_beside_its_cpus() -> None:
+def test_a_container_gets_memory_in_addition_to_its_cpus() -> None:
     (placed,) = started().admit(named("p", asking("12Gi"))).placements
     assert (placed.exclusive, placed.cpuset_mems) == (True, "0,1")
     assert [(block.type, block.size) for block in placed.memory] == [("memory", 12 * GI)]
 
 
-def test_a_container_without_exclusive_cpus_gets_memory_all_the_same() -> None:
+def test_a_container_without_exclusive_cpus_also_gets_memory() -> None:
     (placed,) = started().admit(named("p", asking("1Gi", cpu="500m"))).placements
     assert (placed.exclusive, placed.cpuset_mems) == (False, "0")
 
 
-def test_who_gets_none_is_told_why() -> None:
+def test_the_reason_for_no_memory_is_reported() -> None:
     node = started()
     (burstable,) = node.admit(named("p", app("cpu=1 memory=1Gi", "", "main"))).placements
     assert "the pod is Burstable, not Guaranteed" in burstable.why_no_memory
@@ -81,7 +81,7 @@ def test_who_gets_none_is_told_why() -> None:
 
 
 def test_both_managers_hints_are_merged() -> None:
-    """Node 0 has CPUs, but not the memory; node 1 has both."""
+    """Node 0 has enough CPUs, but too little memory; node 1 has enough of both."""
     node = started(topology_manager_policy="restricted")
     admission = node.admit(named("p", asking("9728Mi")))
     assert list(admission.hint_rounds[0].answers) == ["cpu", "memory"]
@@ -89,14 +89,14 @@ def test_both_managers_hints_are_merged() -> None:
     assert [placed.cpus for placed in admission.placements] == [1 << 4]
 
 
-def test_a_resource_is_a_list_of_its_own() -> None:
+def test_each_resource_has_its_own_list() -> None:
     (requested,) = started(topology_manager_policy="restricted").admit(named("p", asking("1Gi"))).hint_rounds
     answer = requested.answers["memory"]
     assert answer is not None
     assert isinstance(answer["memory"], MemoryHints)
 
 
-def test_a_pod_that_is_refused_its_memory_keeps_its_cpus_until_the_next_pod_comes() -> None:
+def test_a_pod_rejected_for_memory_keeps_its_cpus_until_the_next_pod_is_admitted() -> None:
     node = started()
     admission = node.admit(named("p", asking("20Gi", cpu="2")))
     assert isinstance(admission.verdict, Rejected)
@@ -105,8 +105,8 @@ def test_a_pod_that_is_refused_its_memory_keeps_its_cpus_until_the_next_pod_come
     assert node.state.assigned("p", "main") is None
 
 
-def test_each_manager_cleans_up_when_it_is_asked_itself() -> None:
-    """Without topology policy the CPU Manager refuses before the Memory Manager hears of the pod."""
+def test_each_manager_cleans_up_only_when_it_is_called() -> None:
+    """Without a topology policy, the CPU Manager rejects the pod before the Memory Manager is called."""
     node = started()
     node.admit(named("gone", asking("1Gi")))
     node.remove("gone")
@@ -128,14 +128,14 @@ def test_a_started_container_ends_the_init_containers_before_it() -> None:
     assert set(node.memory.state.blocks["p"]) == {"third"}
 
 
-def test_what_is_released_comes_back_from_both_managers() -> None:
+def test_removing_a_container_releases_cpus_and_memory() -> None:
     node = started()
     node.admit(named("p", asking("1Gi")))
     node.remove_container("p", "main")
     assert (node.state.assignments, holders(node)) == ({}, set())
 
 
-def test_a_copy_has_a_life_of_its_own() -> None:
+def test_a_copy_is_independent() -> None:
     node = started()
     node.admit(named("p", asking("1Gi")))
     copy = node.copy()
@@ -145,7 +145,7 @@ def test_a_copy_has_a_life_of_its_own() -> None:
     assert node.memory.state.tables[0].memory_map["memory"].reserved == GI
 
 
-def test_running_pods_find_their_memory_again() -> None:
+def test_running_pods_keep_their_memory_after_a_restart() -> None:
     old, pod = started(topology_manager_policy="best-effort"), named("p", asking("12Gi"))
     old.admit(pod)
     node = started(topology_manager_policy="best-effort")
@@ -155,14 +155,14 @@ def test_running_pods_find_their_memory_again() -> None:
     assert node.memory.state_file() == old.memory.state_file()
 
 
-def test_admitting_again_may_be_given_up_halfway() -> None:
+def test_readmission_may_be_stopped_halfway() -> None:
     node = started()
     for _ in node.readmit([named("p", whole(1)), named("q", whole(1))]):
         break
     assert node.sources_ready
 
 
-def test_huge_pages_that_a_node_does_not_know_crash_the_kubelet() -> None:
+def test_huge_pages_unknown_to_the_node_crash_the_kubelet() -> None:
     both = "cpu=1 memory=1Gi hugepages-1Gi=1Gi"
     admission = started(topology_manager_policy="restricted").admit(named("p", app(both, both)))
     assert isinstance(admission.verdict, KubeletFault)

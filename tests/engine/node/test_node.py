@@ -1,4 +1,4 @@
-"""The façade: start-up refusals, admission pod by pod, what is left of the shared pool."""
+"""The node façade: failed starts, admission pod by pod, and what is left of the shared pool."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ REFUSALS = [
         {"reserved_system_cpus": "0-8"},
     ),
     Refusal(
-        "more reserved than there is",
+        "more reserved than available",
         "cpuManager",
         "new static policy error: [cpumanager] unable to reserve the required amount of CPUs "
         "(size of  did not equal 9)",
@@ -100,14 +100,14 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
-def test_start_is_refused_with_the_kubelets_text(case: Refusal) -> None:
+def test_a_start_is_refused_with_the_kubelets_error(case: Refusal) -> None:
     refused = start(**case.config)
     assert isinstance(refused, StartRefused)
     assert (refused.stage, refused.error) == (case.stage, case.error)
 
 
-def test_only_a_stored_pod_comes_in() -> None:
-    """A limit is no request yet in a manifest; mypy, which minds needless ignores, refuses one."""
+def test_only_a_stored_pod_can_be_admitted() -> None:
+    """In a manifest, a limit is not yet a request; mypy rejects it, or it would report an unused ignore."""
     written, node = manifest(app("", "cpu=2 memory=1Gi")), started()
     assert not node.admit(written).placements[0].exclusive  # type: ignore[arg-type]
     assert node.admit(stored(written)).placements[0].exclusive
@@ -135,7 +135,7 @@ def test_an_option_is_unknown_to_a_release_before_it() -> None:
     assert refused.error.endswith('unknown CPU Manager Policy option: "strict-cpu-reservation"')
 
 
-def test_memory_that_is_not_known_is_never_planned_with() -> None:
+def test_unknown_memory_is_not_planned_with() -> None:
     assert isinstance(start(memory_manager_policy="Static"), Undetermined)
 
 
@@ -165,7 +165,7 @@ def test_without_a_policy_everything_is_shared() -> None:
     assert str(CPUSet(node.state.default)) == "0-7"
 
 
-def test_what_was_given_before_a_refusal_stays_taken() -> None:
+def test_cpus_assigned_before_a_rejection_stay_taken() -> None:
     node = started()
     admission = node.admit(named("p", whole(2, "fits"), whole(9, "does-not")))
     assert isinstance(admission.verdict, Rejected)
@@ -174,11 +174,11 @@ def test_what_was_given_before_a_refusal_stays_taken() -> None:
     assert str(CPUSet(node.state.default)) == "0,2-4,6-7"
 
 
-def test_a_pod_that_takes_the_last_free_cpus_is_warned_of() -> None:
+def test_a_pod_that_takes_the_last_free_cpus_causes_a_warning() -> None:
     assert started().admit(named("p", whole(7))).pool_warning == "only reserved CPUs"
 
 
-def test_a_pod_that_empties_the_pool_is_warned_of() -> None:
+def test_a_pod_that_empties_the_pool_causes_a_warning() -> None:
     strict = {"cpu_manager_policy_options": {"strict-cpu-reservation": "true"}}
     node = started(**strict)
     assert node.admit(named("p", whole(6))).pool_warning is None
@@ -186,8 +186,8 @@ def test_a_pod_that_empties_the_pool_is_warned_of() -> None:
     assert node.admit(named("r", app())).pool_warning is None
 
 
-def test_reserved_cpus_that_the_kubelet_gives_away_all_the_same_are_told() -> None:
-    """With CPU 7 offline there is one CPU a core on average, and a core with one free CPU counts as free."""
+def test_reserved_cpus_that_the_kubelet_still_assigns_are_reported() -> None:
+    """With CPU 7 offline there is one CPU per core on average, so a core with one free CPU counts as free."""
     cores = [CoreAt(cpus=(core, core + 4) if core < 3 else (core,)) for core in range(4)]
     reported = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0")
     node = start_node(machine_info(cores), Kubelet(version=KubeletVersion(36), config=reported))
@@ -198,7 +198,7 @@ def test_reserved_cpus_that_the_kubelet_gives_away_all_the_same_are_told() -> No
     assert second.taken_from_others == 0
 
 
-def test_a_kubelet_that_hangs_answers_nobody_any_more() -> None:
+def test_a_kubelet_that_hangs_no_longer_answers() -> None:
     options = {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"}
     config = KubeletConfiguration(
         cpu_manager_policy="static", cpu_manager_policy_options=options, reserved_system_cpus="0,8,16,24"
@@ -211,8 +211,8 @@ def test_a_kubelet_that_hangs_answers_nobody_any_more() -> None:
     assert later.placements == ()
 
 
-def test_a_kubelet_may_hang_while_it_chooses_its_reserved_cpus() -> None:
-    """One CPU of every node is offline: 81 of 92 CPUs in whole cores never get dealt."""
+def test_a_kubelet_may_hang_while_choosing_its_reserved_cpus() -> None:
+    """One CPU of every node is offline: distributing 81 of 92 CPUs in whole cores never ends."""
     cores = [
         CoreAt(
             cpus=tuple(range(4 * core, 4 * core + 4 - (core % 6 == 0))),
@@ -231,7 +231,7 @@ def test_a_kubelet_may_hang_while_it_chooses_its_reserved_cpus() -> None:
     assert fault.kind == "endless loop"
 
 
-def test_a_copy_can_be_tried_without_touching_the_node() -> None:
+def test_using_a_copy_does_not_change_the_node() -> None:
     node = started()
     node.copy().admit(named("p", whole(4)))
     assert str(CPUSet(node.state.default)) == "0-7"

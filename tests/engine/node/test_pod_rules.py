@@ -1,4 +1,4 @@
-"""How a node of one release or another takes pods with resources of their own (KEP-2837)."""
+"""How nodes of different releases admit pods with pod-level resources (KEP-2837)."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_a_kubelet_that_does_not_know_the_field_pins_the_container() -> None:
 
 
 @pytest.mark.parametrize("minor", [34, 36, 37])
-def test_one_that_knows_it_aligns_nothing(minor: int) -> None:
+def test_a_kubelet_that_knows_the_field_aligns_nothing(minor: int) -> None:
     admission = admitted(minor, WITH_RESOURCES)
     assert isinstance(admission.verdict, Admitted)
     assert not admission.placements[0].exclusive
 
 
 @pytest.mark.parametrize(("minor", "gates"), [(36, OFF), (37, OFF_1_37)])
-def test_one_that_has_it_switched_off_refuses_the_pod(minor: int, gates: dict[str, bool]) -> None:
+def test_a_kubelet_with_the_gate_off_rejects_the_pod(minor: int, gates: dict[str, bool]) -> None:
     verdict = admitted(minor, WITH_RESOURCES, gates).verdict
     assert isinstance(verdict, Rejected)
     assert (verdict.reason, verdict.message) == (
@@ -66,8 +66,8 @@ def test_empty_pod_level_resources_count_until_1_36(minor: int, qos: str) -> Non
     assert admission.placements[0].exclusive is (qos == "Guaranteed")
 
 
-def test_a_pod_takes_the_room_of_its_own_resources() -> None:
-    """Not that of its containers, neither when it comes nor when another does."""
+def test_a_pod_counts_with_its_pod_level_resources() -> None:
+    """Its containers' resources do not count, neither when it is admitted nor when another pod is."""
     reported = KubeletConfiguration()
     node = start_node(EIGHT, Kubelet(version=KubeletVersion(36), config=reported), fit=True)
     assert isinstance(node, Node)
@@ -82,8 +82,8 @@ def test_a_pod_takes_the_room_of_its_own_resources() -> None:
     ]
 
 
-def test_what_does_not_fit_is_refused_for_that_first() -> None:
-    """The handler for features of pods comes after the one for the node's room (``kubelet.go``)."""
+def test_a_pod_that_does_not_fit_is_rejected_for_that_first() -> None:
+    """The handler for pod features runs after the one for the node's capacity (``kubelet.go``)."""
     verdict = admitted(36, pod(app("cpu=9"), pod_level=resources("cpu=9")), OFF).verdict
     assert isinstance(verdict, Rejected)
     assert verdict.reason == "OutOfcpu"

@@ -1,4 +1,4 @@
-"""A node as older releases have it: each rule on the side where it is new and on the one before it."""
+"""A node of older releases: each rule in the release that introduced it and in the one before."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def started(minor: int, **config: Any) -> Node:
     return node
 
 
-def asks(name: str, memory: str, cpu: str = "1") -> StoredPod:
+def pod_requesting(name: str, memory: str, cpu: str = "1") -> StoredPod:
     return named(name, asking(memory, cpu))
 
 
 @pytest.mark.parametrize("minor", [27, 31, 32, 36])
 def test_groups_of_numa_nodes_may_overlap_before_1_32(minor: int) -> None:
-    """CPUs of both nodes, and memory that one of them has given away alone (kubernetes issue 120733)."""
+    """A pod needs both nodes, but one of them already has memory assigned alone (kubernetes issue 120733)."""
     node = started(minor, topology_manager_policy="best-effort")
-    node.admit(asks("one", "4Gi"))
-    verdict = node.admit(asks("wide", "12Gi", cpu="5")).verdict
+    node.admit(pod_requesting("one", "4Gi"))
+    verdict = node.admit(pod_requesting("wide", "12Gi", cpu="5")).verdict
     if minor < 32:
         assert isinstance(verdict, Admitted)
         assert cpuset_mems(node.memory.state.blocks["wide"]["main"]) == "0,1"
@@ -64,17 +64,17 @@ def test_groups_of_numa_nodes_may_overlap_before_1_32(minor: int) -> None:
 
 
 def after_a_deletion(minor: int) -> Node:
-    """Two pods share a group; the first goes, and what its group has is divided in another way (113130)."""
+    """Two pods share a group; one is removed, and the group's memory is divided differently (113130)."""
     node = started(minor)
     for name, memory in (("big", "14Gi"), ("gone", "2Gi"), ("small", "1Gi")):
-        assert isinstance(node.admit(asks(name, memory)).verdict, Admitted)
+        assert isinstance(node.admit(pod_requesting(name, memory)).verdict, Admitted)
         if name == "gone":
             node.remove("gone")
     return node
 
 
 @pytest.mark.parametrize("minor", [28, 31, 32, 36])
-def test_a_state_is_held_against_every_node_before_1_32(minor: int) -> None:
+def test_a_state_is_compared_node_by_node_before_1_32(minor: int) -> None:
     before = after_a_deletion(minor)
     refused = started(minor).restore(before.cpu.state_file(), before.memory.state_file())
     if minor < 32:
@@ -92,7 +92,7 @@ def test_a_sidecar_lends_what_it_has_in_1_28(minor: int) -> None:
     assert (side.cpus == main.cpus) == (minor == 28)
     left = node.memory.state.tables[0].memory_map["memory"].reserved >> 30
     assert left == (2 if minor == 28 else 4)
-    # Whatever the managers read, it is a sidecar to everybody else.
+    # Even if the managers treat it as an init container, its kind is still sidecar.
     assert side.container.kind == "sidecar"
 
 
@@ -102,22 +102,22 @@ def shared(node: Node) -> str:
 
 @pytest.mark.parametrize("minor", [31, 32])
 def test_the_last_pod_keeps_its_cpus_and_memory_before_1_32(minor: int) -> None:
-    """Kubernetes issue 107074: the state file goes on naming a pod that has gone."""
+    """The state file keeps the entry of a removed pod (kubernetes issue 107074)."""
     node = started(minor)
-    node.admit(asks("first", "1Gi"))
-    node.admit(asks("last", "1Gi"))
+    node.admit(pod_requesting("first", "1Gi"))
+    node.admit(pod_requesting("last", "1Gi"))
     node.remove("first")
     node.remove("last")
     node.clean_up()
     assert shared(node) == ("0-1,3-7" if minor == 31 else "0-7")
     assert set(node.memory.state.blocks) == ({"last"} if minor == 31 else set())
-    node.admit(asks("next", "1Gi"))
+    node.admit(pod_requesting("next", "1Gi"))
     assert set(node.memory.state.blocks) == {"next"}
 
 
-def test_the_last_pod_is_forgotten_by_a_restart() -> None:
+def test_a_restart_forgets_the_last_pod() -> None:
     before = started(31)
-    before.admit(asks("last", "1Gi"))
+    before.admit(pod_requesting("last", "1Gi"))
     before.remove("last")
     node = started(31)
     assert node.restore(before.cpu.state_file(), before.memory.state_file()) is None
@@ -126,16 +126,16 @@ def test_the_last_pod_is_forgotten_by_a_restart() -> None:
     assert shared(node) == "0-7"
 
 
-def test_a_pod_that_was_refused_keeps_what_it_got_before_1_32() -> None:
+def test_a_rejected_pod_keeps_its_cpus_before_1_32() -> None:
     node = started(31)
-    rejected = node.admit(asks("greedy", "30Gi")).verdict
+    rejected = node.admit(pod_requesting("greedy", "30Gi")).verdict
     assert isinstance(rejected, Rejected)
     node.clean_up()
     assert shared(node) == "0,2-7"
 
 
 @pytest.mark.parametrize("minor", [32, 33, 34])
-def test_pods_with_resources_of_their_own_are_pinned_before_1_34(minor: int) -> None:
+def test_pods_with_pod_level_resources_are_pinned_before_1_34(minor: int) -> None:
     node = started(minor, feature_gates={"PodLevelResources": True})
     both = "cpu=2 memory=2Gi"
     level = resources(both, both)
@@ -146,7 +146,7 @@ def test_pods_with_resources_of_their_own_are_pinned_before_1_34(minor: int) -> 
 
 
 @pytest.mark.parametrize("minor", [31, 32])
-def test_best_effort_is_no_policy_before_1_32(minor: int) -> None:
+def test_best_effort_is_not_a_policy_before_1_32(minor: int) -> None:
     refused = start(minor, memory_manager_policy="BestEffort")
     assert isinstance(refused, StartRefused)
     known = 'policy "BestEffort" is not available for platform "linux"'
@@ -154,23 +154,23 @@ def test_best_effort_is_no_policy_before_1_32(minor: int) -> None:
 
 
 @pytest.mark.parametrize("minor", [31, 32])
-def test_only_the_pod_that_has_gone_is_looked_through(minor: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full node has thousands of them, and pods come all the time."""
+def test_only_the_removed_pod_is_examined(minor: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full node has thousands of pods, and pods are admitted all the time."""
     node = started(minor)
-    looked: list[str] = []
+    examined: list[str] = []
     beyond = state.beyond
 
     def watched(
         held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]
     ) -> list[str]:
-        looked.extend(held)
+        examined.extend(held)
         return beyond(held, containers)
 
     monkeypatch.setattr(state, "beyond", watched)
     for name in ("one", "two", "three"):
-        node.admit(asks(name, "1Gi"))
-    assert not looked
+        node.admit(pod_requesting(name, "1Gi"))
+    assert not examined
     node.remove("three")
-    node.admit(asks("four", "1Gi"))
-    assert looked == ["three"]
+    node.admit(pod_requesting("four", "1Gi"))
+    assert examined == ["three"]
     assert {"one", "two", "four"} == node.cpu.state.assignments.keys()

@@ -1,4 +1,4 @@
-"""What a node asks its allocator for when a pod is resized, and what it makes of the answer."""
+"""What a node requests from its allocator when a pod is resized, and how it handles the answer."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cpuctl.engine.provider import Refusal
 from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of
 
 ALPHA = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
-FAULT = KubeletFault(kind=FaultKind.CRASH, where="here", why="nobody knows")
+FAULT = KubeletFault(kind=FaultKind.CRASH, where="here", why="unknown")
 
 
 def slow(delay: str = "1ns") -> Node:
-    """Start a node that takes CPUs from containers with a delay."""
+    """Start a node that removes CPUs from containers after a delay."""
     options = {"scale-delay-time": delay} if delay else {}
     return Setting(gates=ALPHA, config={"cpu_manager_policy_options": options}).node()
 
 
 def answering(verdict: Admitted | Refusal, requested: list[Resizing]) -> Callable[[Resizing], Resized]:
-    """Return an allocator that has one answer, and notes what it is asked for."""
+    """Return an allocator that always gives the same answer, and records the requests."""
 
     def answer(resizing: Resizing) -> Resized:
         requested.append(resizing)
@@ -45,7 +45,7 @@ def test_without_a_policy_every_resize_is_admitted() -> None:
 @pytest.mark.parametrize(
     "verdict", [Admitted(), Rejected(reason="R", message="no"), FAULT], ids=["yes", "no", "fault"]
 )
-def test_only_a_resize_that_is_admitted_counts_and_only_a_fault_lasts(verdict: Admitted | Refusal) -> None:
+def test_only_an_admitted_resize_counts_and_only_a_fault_persists(verdict: Admitted | Refusal) -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("4")))
     larger = changed(running, c="cpu=5")
@@ -54,7 +54,7 @@ def test_only_a_resize_that_is_admitted_counts_and_only_a_fault_lasts(verdict: A
     assert node.fault == (FAULT if verdict == FAULT else None)
 
 
-def test_an_allocator_finds_what_has_been_given_back() -> None:
+def test_an_allocator_sees_released_cpus() -> None:
     node, requested = Setting().node(), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("4")))
     gone = admitted(node, pod_of(guaranteed("2"), name="gone"))
@@ -66,15 +66,15 @@ def test_an_allocator_finds_what_has_been_given_back() -> None:
 
 
 @pytest.mark.parametrize(("delay", "postpones"), [("", False), ("0s", False), ("1ns", True), ("5s", True)])
-def test_an_allocator_is_told_whether_there_is_a_delay(delay: str, postpones: bool) -> None:
+def test_an_allocator_knows_whether_there_is_a_delay(delay: str, postpones: bool) -> None:
     node, requested = slow(delay), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("4")))
     node.resize(changed(running, c="cpu=2"), answering(Admitted(), requested))
     assert [each.postpones for each in requested] == [postpones]
 
 
-def test_a_container_that_waits_for_its_delay_still_has_what_it_had() -> None:
-    """Unless its status is told."""
+def test_a_container_that_waits_for_its_delay_still_has_its_cpus() -> None:
+    """This does not apply if its status is given."""
     node, requested = slow(), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("2")))
     node.resize(running := changed(running, c="cpu=4"))

@@ -1,6 +1,6 @@
-"""KEP-5526, scope ``container``: every container by itself, whatever the pod has as a whole.
+"""KEP-5526, scope ``container``: every container separately, regardless of pod-level resources.
 
-Where the text and a kubelet of 1.36 differ, the test holds the kubelet to be right and says how they differ.
+If the KEP's text and a kubelet of 1.36 differ, the test follows the kubelet and describes the difference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NODE_0, ANY = Hint(NodeMask(1), preferred=True), Hint(NodeMask(3), preferred=Tru
 
 
 def node_of(policy: str = "restricted", *, memory: bool = False, **config: Any) -> Node:
-    """Start a node with that scope; the Memory Manager does nothing unless it is wanted."""
+    """Start a node with scope container; the Memory Manager policy is None unless *memory* is set."""
     reported = {"topology_manager_scope": "container", "topology_manager_policy": policy, **config}
     return started(memory=memory, **reported)
 
@@ -46,7 +46,7 @@ def admitted(node: Node, pod: StoredPod) -> Admission:
 
 
 def merged(admission: Admission) -> list[Hint]:
-    """Return what the hints of each container come to."""
+    """Return the merged hint of each container."""
     found = []
     for requested in admission.hint_rounds:
         assert requested.container is not None
@@ -77,7 +77,7 @@ ROWS = [
 @pytest.mark.parametrize("policy", ["best-effort", "restricted"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_table_of_allocations(row: Row, policy: str) -> None:
-    """No preference is every NUMA node; what containers do not have exclusively is the node's."""
+    """No preference means all NUMA nodes; CPUs that are not exclusive are in the node's pool."""
     node = node_of(policy)
     admission = admitted(node, row.pod)
     assert merged(admission) == list(row.hints)
@@ -87,7 +87,7 @@ def test_table_of_allocations(row: Row, policy: str) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_table_of_allocations_on_one_node(row: Row) -> None:
-    """With single-numa-node no preference is written as no mask at all."""
+    """With single-numa-node, no preference is represented by no mask."""
     node = node_of("single-numa-node")
     admission = admitted(node, row.pod)
     no_mask = [Hint(None, preferred=True) if hint is ANY else hint for hint in row.hints]
@@ -119,25 +119,25 @@ def test_example_2_pod_level_resources_only() -> None:
 
 
 @pytest.mark.parametrize("total", ["cpu=9 memory=9Gi", "cpu=4500m memory=9Gi"])
-def test_the_pods_own_amounts_play_no_part(total: str) -> None:
-    """9 CPUs fit on no single NUMA node, and 4.5 are no whole number: the containers' 3 and 1 count."""
+def test_pod_level_amounts_do_not_matter(total: str) -> None:
+    """9 CPUs do not fit on one NUMA node, and 4.5 is not a whole number: the containers' 3 and 1 count."""
     admission = admitted(node_of("single-numa-node"), made_of(*containers("3 1"), total=total))
     assert cpus(admission) == "1-3 4"
 
 
 def test_the_budget_may_be_used_up_by_exclusive_containers() -> None:
-    """What scope ``pod`` refuses: here the shared container has the node's pool."""
+    """Scope ``pod`` rejects this pod; here the shared container has the node's pool."""
     assert cpus(admitted(node_of(), divided(5, "3 2 -"))) == "1-3 4-5 host"
 
 
 def test_containers_of_one_pod_can_be_on_different_numa_nodes() -> None:
-    """Story 2: an infrastructure container is aligned by itself."""
+    """Story 2: an infrastructure container is aligned separately."""
     admission = admitted(node_of("single-numa-node"), divided(11, "5 6 -"))
     assert cpus(admission) == "1-5 8-13 host"
 
 
-def test_a_container_that_cannot_be_aligned_is_refused_in_words_of_its_own() -> None:
-    """The words "Pod Scope" are the kubelet's, in either scope."""
+def test_a_container_that_cannot_be_aligned_is_rejected_with_its_own_error() -> None:
+    """The kubelet's message has the words "Pod Scope" in both scopes."""
     verdict = node_of("single-numa-node").admit(divided(12, "2 9 -")).verdict
     assert verdict == Rejected(
         reason="TopologyAffinityError",
@@ -154,7 +154,7 @@ def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_all_guaranteed_containers_have_memory_of_their_own(policy: str) -> None:
+def test_all_guaranteed_containers_have_their_own_memory(policy: str) -> None:
     node = node_of(policy, memory=True)
     admission = admitted(node, divided(5, "3 1 1"))
     assert memory(admission) == "3Gi@0 1Gi@0 1Gi@0"
@@ -174,10 +174,10 @@ VIOLATES = (
     ("policy", "message"),
     [("single-numa-node", NO_DEFAULT), ("best-effort", VIOLATES), ("restricted", VIOLATES)],
 )
-def test_a_shared_container_is_refused_by_the_memory_manager(policy: str, message: str) -> None:
-    """The text lets it run in the node's pool; a kubelet asks for memory of nothing, and fails.
+def test_a_shared_container_is_rejected_by_the_memory_manager(policy: str, message: str) -> None:
+    """The text lets it run in the node's pool; a kubelet requests no memory for it, and fails.
 
-    ``best-effort`` and ``restricted`` find all NUMA nodes, one of which has just served the container before.
+    ``best-effort`` and ``restricted`` find all NUMA nodes, one of which the previous container already uses.
     """
     verdict = node_of(policy, memory=True).admit(divided(5, "3 - -")).verdict
     assert isinstance(verdict, Rejected)
@@ -189,8 +189,8 @@ def test_a_shared_container_is_refused_by_the_memory_manager(policy: str, messag
 
 
 @pytest.mark.parametrize("policy", ["best-effort", "restricted"])
-def test_a_pod_of_shared_containers_is_admitted_until_somebody_has_memory(policy: str) -> None:
-    """The text: all run in the node's pool. A kubelet lets them in only while no NUMA node serves anybody."""
+def test_a_pod_of_shared_containers_is_admitted_until_another_pod_has_memory(policy: str) -> None:
+    """In the text, all run in the node's pool. A kubelet admits them only while no NUMA node is in use."""
     node = node_of(policy, memory=True)
     assert memory(admitted(node, divided(4, "- -", "first"))) == "- -"
     admitted(node, divided(2, "2", "second"))
@@ -199,14 +199,14 @@ def test_a_pod_of_shared_containers_is_admitted_until_somebody_has_memory(policy
     assert verdict.message == VIOLATES
 
 
-def test_one_numa_node_never_takes_a_pod_of_shared_containers() -> None:
+def test_single_numa_node_never_admits_a_pod_of_shared_containers() -> None:
     verdict = node_of("single-numa-node", memory=True).admit(divided(4, "- -")).verdict
     assert isinstance(verdict, Rejected)
     assert verdict.message == NO_DEFAULT
 
 
-def test_without_a_topology_policy_the_scope_pod_is_none() -> None:
-    """The text says that policy ``none`` is not concerned: containers are served one by one then."""
+def test_without_a_topology_policy_scope_pod_has_no_effect() -> None:
+    """According to the text, policy ``none`` is not affected: containers are placed one by one."""
     node = started(memory=False, topology_manager_policy="none", topology_manager_scope="pod")
     admission = admitted(node, divided(5, "3 -"))
     assert (admission.hint_rounds, cpus(admission), node.state.pod_entries) == ((), "1-3 host", {})

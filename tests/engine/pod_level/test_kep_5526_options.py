@@ -1,4 +1,4 @@
-"""KEP-5526: policies, policy options and gates, which all act on what the pod has as a whole."""
+"""KEP-5526: policies, policy options and gates, all of which apply to the pod as a whole."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def admitted(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Admissi
     return admission
 
 
-def refused(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Rejected:
+def rejection(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Rejected:
     verdict = started(machine, **config).admit(pod).verdict
     assert isinstance(verdict, Rejected), verdict
     return verdict
@@ -52,7 +52,7 @@ def refused(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Rejected
 
 @dataclass(frozen=True)
 class Case:
-    """An option, and the CPUs that a pod gets as a whole with and without it; ``taken`` are gone before."""
+    """An option, and the CPUs of a pod as a whole with and without it; ``taken`` are in use before."""
 
     option: str
     machine: str
@@ -73,8 +73,8 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.option)
-def test_every_option_acts_on_the_pods_total(case: Case) -> None:
-    """As it would on a single container of that size; the slices are cut from what it gives."""
+def test_every_option_applies_to_the_pods_total(case: Case) -> None:
+    """It applies as to a single container of that size; the slices are cut from the result."""
     for options, want in ((with_options(case.option), case.want), ({}, case.without)):
         node = started(case.machine, memory=False, topology_manager_policy="best-effort", **options)
         if case.taken:
@@ -85,21 +85,21 @@ def test_every_option_acts_on_the_pods_total(case: Case) -> None:
         assert whole.placements[0].cpus & ~whole.pod_cpus == 0
 
 
-def test_full_pcpus_only_takes_a_multiple_of_whole_cores() -> None:
+def test_full_pcpus_only_admits_a_multiple_of_whole_cores() -> None:
     """GA policy options, first half: only whole cores."""
     admission = admitted(divided(4, "- -"), SIBLINGS, **with_options("full-pcpus-only"))
     assert cpus(admission) == "1-2,17-18 1-2,17-18"
 
 
-def test_full_pcpus_only_refuses_what_is_no_multiple() -> None:
-    """GA policy options, second half: an SMT alignment error, whatever the containers ask for."""
-    verdict = refused(divided(3, "2 -"), SIBLINGS, **with_options("full-pcpus-only"))
+def test_full_pcpus_only_rejects_totals_that_are_not_a_multiple() -> None:
+    """GA policy options, second half: an SMT alignment error, regardless of the containers' requests."""
+    verdict = rejection(divided(3, "2 -"), SIBLINGS, **with_options("full-pcpus-only"))
     assert (verdict.reason, verdict.container) == ("SMTAlignmentError", "")
     assert "requested 3 cpus not multiple cpus per core = 2" in verdict.message
 
 
 def test_full_pcpus_only_lets_slices_split_cores() -> None:
-    """Beyond the text: only the pod's total is looked at, and two containers share a core."""
+    """Not in the text: only the pod's total is checked, and two containers share a core."""
     admission = admitted(divided(4, "1 1 -"), SIBLINGS, **with_options("full-pcpus-only"))
     assert cpus(admission) == "1 17 2,18"
 
@@ -113,14 +113,14 @@ FOUR_NODES = "synthetic:2s4n4c1t,mem=8Gi,distances=10+40+20+40/40+10+40+40/20+40
 """NUMA nodes of two CPUs: 0-1, 2-3, 4-5, 6-7; the nearest to node 0 is node 2."""
 
 
-def test_the_closest_numa_nodes_serve_the_whole_pod() -> None:
+def test_the_whole_pod_is_on_the_closest_numa_nodes() -> None:
     config = {"memory": False, "topology_manager_policy": "best-effort", "reserved_system_cpus": "7"}
     closest = {"topology_manager_policy_options": {"prefer-closest-numa-nodes": "true"}}
     assert cpus(admitted(divided(4, "- -"), FOUR_NODES, **config)) == "0-3 0-3"
     assert cpus(admitted(divided(4, "- -"), FOUR_NODES, **config, **closest)) == "0-1,4-5 0-1,4-5"
 
 
-def test_more_than_eight_numa_nodes_serve_the_whole_pod() -> None:
+def test_a_pod_is_placed_on_more_than_eight_numa_nodes() -> None:
     nine = "synthetic:9s9n2c1t,mem=8Gi"
     allowed = {"topology_manager_policy_options": {"max-allowable-numa-nodes": "9"}}
     admission = admitted(divided(2, "1 -"), nine, memory=False, **allowed)
@@ -128,8 +128,8 @@ def test_more_than_eight_numa_nodes_serve_the_whole_pod() -> None:
 
 
 @pytest.mark.parametrize("scope", ["pod", "container"])
-def test_without_the_gate_nobody_gets_anything(scope: str) -> None:
-    """Caveat of the text: such a pod is admitted, and has neither CPUs nor memory of its own."""
+def test_without_the_gate_containers_get_nothing(scope: str) -> None:
+    """A caveat of the text: such a pod is admitted, and has neither exclusive CPUs nor its own memory."""
     off: dict[str, Any] = {
         "feature_gates": {"PodLevelResourceManagers": False},
         "topology_manager_scope": scope,
@@ -140,20 +140,20 @@ def test_without_the_gate_nobody_gets_anything(scope: str) -> None:
     assert (cpus(admission), memory(admission), pool(node)) == ("host host", "- -", "0-15")
 
 
-def test_policies_that_do_nothing_are_not_concerned() -> None:
+def test_the_policies_none_are_not_affected() -> None:
     admission = admitted(divided(5, "3 -"), cpu_manager_policy="none", memory=False)
     assert (cpus(admission), memory(admission), admission.pod_cpus) == ("host host", "- -", 0)
 
 
 @pytest.mark.parametrize("total", ["cpu=5", "memory=5Gi"])
-def test_only_guaranteed_pods_are_served(total: str) -> None:
-    """A pod that has one of the two as a whole is Burstable."""
+def test_only_guaranteed_pods_get_resources(total: str) -> None:
+    """A pod with only one of the two pod-level resources is Burstable."""
     admission = admitted(made_of(*containers("2 -"), total=total))
     assert admission.qos.qos_class == "Burstable"
     assert (cpus(admission), memory(admission)) == ("host host", "- -")
 
 
-def test_the_gate_needs_the_one_of_pod_level_resources() -> None:
+def test_the_gate_requires_the_one_for_pod_level_resources() -> None:
     gates = {**GATES, "PodLevelResources": False}
     fault = start_node(read_machine(TWO_NODES).info, kubelet(feature_gates=gates))
     assert isinstance(fault, KubeletFault)

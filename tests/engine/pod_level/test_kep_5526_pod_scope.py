@@ -1,6 +1,6 @@
-"""KEP-5526, scope ``pod``: its tables, examples and special configurations, CPUs and memory.
+"""KEP-5526, scope ``pod``: its tables, examples and special configurations for CPUs and memory.
 
-Where the text and a kubelet of 1.36 differ, the test holds the kubelet to be right and says how they differ.
+If the KEP's text and a kubelet of 1.36 differ, the test follows the kubelet and describes the difference.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def admitted(pod: StoredPod, policy: str = "restricted") -> Admission:
     return admission
 
 
-def refusal(pod: StoredPod, policy: str = "best-effort") -> tuple[str, str]:
-    """Return reason and message; nothing may be taken by then."""
+def rejection(pod: StoredPod, policy: str = "best-effort") -> tuple[str, str]:
+    """Return reason and message of the rejection, and check that nothing is allocated."""
     node = started(topology_manager_policy=policy)
     verdict = node.admit(pod).verdict
     assert isinstance(verdict, Rejected), verdict
@@ -73,7 +73,7 @@ ROWS = [
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_table_of_allocations(row: Row, policy: str) -> None:
-    """One hint for the whole pod, NUMA node 0, and the CPUs that the table names."""
+    """There is one hint for the whole pod, NUMA node 0, and the CPUs are those of the table."""
     admission = admitted(row.pod, policy)
     (requested,) = admission.hint_rounds
     assert (requested.container, requested.merged) == (None, Merged(NODE_0, admit=True))
@@ -89,11 +89,11 @@ def test_table_of_allocations(row: Row, policy: str) -> None:
     ],
 )
 def test_table_of_allocations_admission_failure(policy: str, reason: str, message: str) -> None:
-    """The text promises one clear error; a kubelet's depends on the policy.
+    """The text promises one clear error; the kubelet's error depends on the policy.
 
-    Hints are asked for first, and have none for such a pod: only best-effort comes as far as the error.
+    Hints are generated first, and such a pod has none: only best-effort gets as far as the error.
     """
-    assert refusal(divided(5, "3 2 -"), policy) == (reason, message)
+    assert rejection(divided(5, "3 2 -"), policy) == (reason, message)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_table_of_allocations_admission_failure(policy: str, reason: str, messag
     ids=["unset, set", "set, unset", "set, set"],
 )
 def test_table_of_combinations(pod: StoredPod, alone: str, whole: int) -> None:
-    """Pod-level resources, container resources: aggregated, all of one pool, or slices and a pool."""
+    """Pod-level and container resources lead to an aggregate, one shared pool, or slices and a pool."""
     admission = admitted(pod)
     assert (cpus(admission), admission.pod_cpus) == (alone, whole)
 
@@ -123,10 +123,10 @@ def test_table_of_combinations(pod: StoredPod, alone: str, whole: int) -> None:
         (app("cpu=0 memory=0", "cpu=0 memory=0", "1"), "1-4", "4Gi@0"),
     ],
 )
-def test_who_qualifies_for_a_slice(given: object, cpu: str, own_memory: str) -> None:
-    """Requests equal limits for both, and CPUs in whole numbers.
+def test_which_containers_qualify_for_a_slice(given: object, cpu: str, own_memory: str) -> None:
+    """Requests must equal limits for both resources, and CPUs must be whole numbers.
 
-    Beyond the text: with equal fractions of a CPU a container has memory of its own and shares CPUs.
+    Not in the text: with equal fractions of a CPU, a container has its own memory and shares CPUs.
     """
     assert isinstance(given, type(app()))
     admission = admitted(made_of(given, total="cpu=4 memory=4Gi"))
@@ -146,11 +146,11 @@ def test_example_2_mixed_allocation() -> None:
 
 
 def test_example_3_admission_failure() -> None:
-    assert refusal(divided(5, "3 2 -")) == ("EmptyPodSharedPoolError", TOO_LITTLE)
+    assert rejection(divided(5, "3 2 -")) == ("EmptyPodSharedPoolError", TOO_LITTLE)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_sum_that_equals_the_budget_is_fine_without_shared_containers(policy: str) -> None:
+def test_a_sum_equal_to_the_budget_is_accepted_without_shared_containers(policy: str) -> None:
     assert cpus(admitted(divided(5, "3 2"), policy)) == "1-3 4-5"
 
 
@@ -167,12 +167,12 @@ def test_a_sum_that_equals_the_budget_is_fine_without_shared_containers(policy: 
     ],
 )
 def test_which_sums_leave_the_pool_empty(pod: StoredPod, message: str) -> None:
-    """The text speaks of a sum that exactly equals the budget; a kubelet refuses a larger one, too."""
-    assert refusal(pod) == ("EmptyPodSharedPoolError", message)
+    """The text describes a sum that exactly equals the budget; a kubelet also rejects a larger one."""
+    assert rejection(pod) == ("EmptyPodSharedPoolError", message)
 
 
-def test_the_pool_of_each_resource_is_looked_at_by_itself() -> None:
-    """Beyond the text: CPUs are left for the shared container, memory is not."""
+def test_the_pool_of_each_resource_is_checked_separately() -> None:
+    """Not in the text: CPUs are left for the shared container, but no memory."""
     greedy = app("cpu=1 memory=4Gi", "cpu=1 memory=4Gi", "1")
     pod = made_of(greedy, *containers("-"), total="cpu=4 memory=4Gi")
     node = started(topology_manager_policy="best-effort")
@@ -182,15 +182,15 @@ def test_the_pool_of_each_resource_is_looked_at_by_itself() -> None:
     assert (
         "sum of exclusive container memory requests equals pod budget, leaving no memory" in verdict.message
     )
-    # The CPU Manager comes first, and has given the pod its CPUs by then.
+    # The CPU Manager comes first, and has already assigned the pod's CPUs.
     assert pool(node) == "0,5-15"
     node.clean_up()
     assert (pool(node), free_memory(node)) == ("0-15", {0: 15, 1: 16})
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_containers_leave_of_the_budget_stays_with_the_pod(policy: str) -> None:
-    """Underutilization: 5 are aligned and kept, 3 are used, and nobody else gets the rest."""
+def test_the_unused_part_of_the_budget_stays_with_the_pod(policy: str) -> None:
+    """Underutilization: 5 are aligned and reserved, 3 are used, and no other pod gets the rest."""
     node = started(topology_manager_policy=policy)
     admission = node.admit(divided(5, "2 1"))
     assert (cpus(admission), pool(node)) == ("1-2 3", "0,6-15")
@@ -201,16 +201,16 @@ def test_what_containers_leave_of_the_budget_stays_with_the_pod(policy: str) -> 
 def test_init_containers_and_sidecars() -> None:
     """The pool of ordinary init containers shrinks with every sidecar that has a slice.
 
-    Exclusive init containers lend theirs to all after them; shared sidecars have what is left in the end.
-    Beyond the text: an exclusive init container's slice is cut afresh from all that is left.
+    Exclusive init containers lend theirs to all later containers; shared sidecars get the final rest.
+    Not in the text: an exclusive init container's slice is cut again from all that is left.
     """
     admission = admitted(divided(6, "i- s1 i3 i- s- 2 -"))
     assert cpus(admission) == "1-6 1 2-4 2-6 4-6 2-3 4-6"
     assert memory(admission) == "6Gi@0 1Gi@0 3Gi@0 5Gi@0 3Gi@0 2Gi@0 3Gi@0"
 
 
-def test_the_budget_decides_even_where_containers_ask_for_less() -> None:
-    """8 CPUs fit on no single NUMA node with 7 free ones; the containers' own 2 would."""
+def test_the_budget_decides_even_if_containers_request_less() -> None:
+    """8 CPUs do not fit on a NUMA node with 7 free CPUs, although the containers' 2 would."""
     whole = divided(8, "2 -")
     assert cpus(admitted(whole)) == "8-9 10-15"
     small = started(topology_manager_policy="single-numa-node")
@@ -221,8 +221,8 @@ def test_the_budget_decides_even_where_containers_ask_for_less() -> None:
     assert (verdict.reason, verdict.message) == ("TopologyAffinityError", NOT_ALIGNED)
 
 
-def test_a_budget_larger_than_a_numa_node_is_spread_where_the_policy_permits() -> None:
-    """Best-effort and restricted take several NUMA nodes, single-numa-node refuses."""
+def test_a_budget_larger_than_a_numa_node_is_spread_if_the_policy_permits() -> None:
+    """Best-effort and restricted use several NUMA nodes; single-numa-node rejects the pod."""
     large = made_of(*containers("- 4"), total="cpu=12 memory=20Gi")
     for policy in ("best-effort", "restricted"):
         admission = admitted(large, policy)
@@ -233,8 +233,8 @@ def test_a_budget_larger_than_a_numa_node_is_spread_where_the_policy_permits() -
     assert isinstance(verdict, Rejected)
 
 
-def test_a_fraction_of_a_cpu_gives_nobody_exclusive_cpus() -> None:
-    """The text knows no such pod; a kubelet divides its memory and leaves its CPUs to the node's pool."""
+def test_a_total_with_a_fraction_gives_no_exclusive_cpus() -> None:
+    """The text does not cover such a pod; a kubelet divides its memory and leaves its CPUs shared."""
     pod = made_of(*containers("2 -"), total="cpu=4500m memory=5Gi")
     admission = admitted(pod)
     assert (cpus(admission), memory(admission)) == ("host host", "2Gi@0 3Gi@0")

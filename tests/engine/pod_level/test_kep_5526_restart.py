@@ -1,7 +1,7 @@
-"""KEP-5526 over restarts of the kubelet: what its state files keep, and what releases before 1.38 lose.
+"""KEP-5526 across restarts of the kubelet: what its state files keep, and what releases before 1.38 lose.
 
-The text says that existing workloads are not affected by a restart. Up to 1.37 a kubelet admits a running pod
-as if it held nothing (kubernetes issues 140989 for CPUs, 140906 for memory); from 1.38 on the text is true.
+The text says that a restart does not affect existing workloads. Up to 1.37, a kubelet admits a running pod
+as if it held nothing (kubernetes issues 140989 for CPUs, 140906 for memory); from 1.38 on, the text is true.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DEFECTIVE = [36, 37]
 def after_restart(
     node: Node, minor: int, *, on: bool = True, policy: str = "restricted", **config: Any
 ) -> tuple[Node, Refused]:
-    """Start a kubelet on the files that another has left, through their text; *on* is its gate."""
+    """Start a kubelet with the written state files of another; *on* is its feature gate."""
     reader = StateReader(minor=minor, pod_level_managers=on)
     cpu = write_cpu_state(node.cpu.state_file(), StateReader(minor=minor, pod_level_managers=True))
     blocks = write_memory_state(node.memory.state_file(), StateReader(minor=minor, pod_level_managers=True))
@@ -62,8 +62,8 @@ def readmitted(pod: StoredPod, minor: int, policy: str = "restricted") -> tuple[
 
 
 @pytest.mark.parametrize("minor", [36, 37, 38])
-def test_state_files_keep_what_pods_have_as_a_whole(minor: int) -> None:
-    """PodCPUAssignments and PodMemoryAssignments of the text are ``podEntries`` in the files."""
+def test_state_files_keep_pod_level_allocations(minor: int) -> None:
+    """The text's PodCPUAssignments and PodMemoryAssignments are ``podEntries`` in the files."""
     node = started(minor=minor)
     node.admit(divided(6, "i2 s1 2 -"))
     new, refused = after_restart(node, minor)
@@ -77,7 +77,7 @@ def test_state_files_keep_what_pods_have_as_a_whole(minor: int) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("words", ["- -", "3 -", "3 2", "i2 s1 2 -", "s- 2 -"])
 def test_from_1_38_a_running_pod_keeps_everything(words: str, policy: str) -> None:
-    """As the text says: same bubble, same slices, same memory, and no findings."""
+    """As in the text, it keeps its bubble, slices and memory, and there are no findings."""
     node, first, again = readmitted(divided(5, words), 38, policy)
     assert again.verdict == Admitted()
     assert (cpus(again), memory(again)) == (cpus(first), memory(first))
@@ -85,7 +85,7 @@ def test_from_1_38_a_running_pod_keeps_everything(words: str, policy: str) -> No
     assert again.readmission is None
 
 
-def test_from_1_38_a_running_pod_that_is_refused_for_lack_of_room_has_lost_nothing() -> None:
+def test_from_1_38_a_running_pod_that_no_longer_fits_has_lost_nothing() -> None:
     node = started(minor=38)
     pod = divided(5, "3 2")
     node.admit(pod)
@@ -99,8 +99,10 @@ def test_from_1_38_a_running_pod_that_is_refused_for_lack_of_room_has_lost_nothi
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("minor", DEFECTIVE)
 @pytest.mark.parametrize(("words", "again"), [("5", "6-10"), ("3 2", "6-8 9-10")])
-def test_before_1_38_a_pod_of_slices_is_served_twice(words: str, again: str, minor: int, policy: str) -> None:
-    """140989 and 140906: it gets other CPUs, and its memory once more; what it had is nobody's for good."""
+def test_before_1_38_a_pod_of_slices_is_allocated_twice(
+    words: str, again: str, minor: int, policy: str
+) -> None:
+    """It gets other CPUs, and its memory again; what it had stays without an owner (140989 and 140906)."""
     node, _, second = readmitted(divided(5, words), minor, policy)
     assert (second.verdict, cpus(second)) == (Admitted(), again)
     found = second.readmission
@@ -115,10 +117,10 @@ def test_before_1_38_a_pod_of_slices_is_served_twice(words: str, again: str, min
 @pytest.mark.parametrize("policy", ["restricted", "single-numa-node"])
 @pytest.mark.parametrize("minor", DEFECTIVE)
 @pytest.mark.parametrize("words", ["- -", "3 -", "i2 s1 2 -", "s- 2 -"])
-def test_before_1_38_a_pod_with_a_shared_container_is_refused(words: str, minor: int, policy: str) -> None:
-    """140989: the hints compare the shared container's CPUs with a claim of none, and give up.
+def test_before_1_38_a_pod_with_a_shared_container_is_rejected(words: str, minor: int, policy: str) -> None:
+    """The hints compare the shared container's CPUs with a claim of none, and fail (140989).
 
-    Nothing is lost: what the pod held comes back when it is gone.
+    Nothing is lost: what the pod held is released after its removal.
     """
     node, _, again = readmitted(divided(5, words), minor, policy)
     assert isinstance(again.verdict, Rejected)
@@ -131,8 +133,8 @@ def test_before_1_38_a_pod_with_a_shared_container_is_refused(words: str, minor:
 
 
 @pytest.mark.parametrize("minor", DEFECTIVE)
-def test_before_1_38_best_effort_serves_shared_containers_twice(minor: int) -> None:
-    """Hints that are impossible do not stop it."""
+def test_before_1_38_best_effort_allocates_shared_containers_twice(minor: int) -> None:
+    """Impossible hints do not prevent this."""
     node, first, again = readmitted(divided(5, "- -"), minor, "best-effort")
     assert (again.verdict, cpus(first), cpus(again)) == (Admitted(), "1-5 1-5", "6-10 6-10")
     assert again.readmission is not None
@@ -141,8 +143,8 @@ def test_before_1_38_best_effort_serves_shared_containers_twice(minor: int) -> N
 
 
 @pytest.mark.parametrize("minor", DEFECTIVE)
-def test_before_1_38_cpus_are_lost_even_where_memory_refuses(minor: int) -> None:
-    """The CPU Manager comes first: it has served the pod anew by the time that the other refuses it."""
+def test_before_1_38_cpus_are_lost_even_if_memory_is_rejected(minor: int) -> None:
+    """The CPU Manager comes first: it has already allocated CPUs again when memory is rejected."""
     node, _, again = readmitted(divided(5, "3 -"), minor, "best-effort")
     assert isinstance(again.verdict, Rejected)
     assert "preferred hint violates NUMA node allocation" in again.verdict.message
@@ -153,8 +155,8 @@ def test_before_1_38_cpus_are_lost_even_where_memory_refuses(minor: int) -> None
 
 
 @pytest.mark.parametrize("minor", DEFECTIVE)
-def test_before_1_38_a_full_node_refuses_the_pod_that_fills_it(minor: int) -> None:
-    """There is no room for a second time; nothing is lost."""
+def test_before_1_38_a_full_node_rejects_the_pod_that_fills_it(minor: int) -> None:
+    """The pod does not fit a second time; nothing is lost."""
     _, _, again = readmitted(divided(9, "9"), minor, "best-effort")
     assert isinstance(again.verdict, Rejected)
     assert "not enough cpus available to satisfy request: requested=3, available=0" in again.verdict.message
@@ -164,8 +166,8 @@ def test_before_1_38_a_full_node_refuses_the_pod_that_fills_it(minor: int) -> No
 
 @pytest.mark.parametrize("memory_too", [True, False])
 @pytest.mark.parametrize("minor", DEFECTIVE)
-def test_the_restart_after_the_one_that_loses_something_fails(minor: int, memory_too: bool) -> None:
-    """As recorded: the next kubelet finds CPUs and memory missing, and does not start."""
+def test_the_restart_after_a_loss_fails(minor: int, memory_too: bool) -> None:
+    """As recorded, the next kubelet detects the missing CPUs and memory, and does not start."""
     pod = divided(5, "5")
     node = started(minor=minor, memory=memory_too)
     node.admit(pod)
@@ -188,8 +190,8 @@ def test_the_restart_after_the_one_that_loses_something_fails(minor: int, memory
 
 @pytest.mark.parametrize("scope", ["pod", "container"])
 @pytest.mark.parametrize("minor", DEFECTIVE)
-def test_other_pods_are_not_concerned(minor: int, scope: str) -> None:
-    """Containers that have CPUs of their own keep them in every release."""
+def test_other_pods_are_not_affected(minor: int, scope: str) -> None:
+    """Containers with exclusive CPUs keep them in every release."""
     node = started(minor=minor, topology_manager_scope=scope)
     pods = (
         [undivided("3 2", "plain"), divided(5, "3 2", "inside")]
@@ -211,14 +213,14 @@ def test_a_second_admission_without_a_restart_is_the_same_defect() -> None:
     assert again.readmission.lost
 
 
-def test_what_a_pod_of_another_name_gets_is_no_loss() -> None:
+def test_the_allocation_of_another_pod_is_not_a_loss() -> None:
     node = started()
     node.admit(divided(5, "5", "first"))
     assert node.admit(divided(5, "5", "second")).readmission is None
 
 
-def test_the_gate_is_switched_on_without_a_trace() -> None:
-    """Rollout: files of a kubelet without the gate are read, and new pods served as a whole."""
+def test_switching_the_gate_on_needs_no_migration() -> None:
+    """Rollout: state files from before the gate are read, and new pods get pod-level allocations."""
     old = started(feature_gates={"PodLevelResourceManagers": False})
     old.admit(undivided("3"))
     cpu = read_cpu_state(write_cpu_state(old.cpu.state_file()), StateReader(pod_level_managers=True))
@@ -232,8 +234,8 @@ def test_the_gate_is_switched_on_without_a_trace() -> None:
 
 
 @pytest.mark.parametrize("pods", [["pod"], []], ids=["with a pod", "without"])
-def test_the_gate_is_switched_off_only_with_the_files_deleted(pods: list[str]) -> None:
-    """Rollback: the text warns of a corrupted checkpoint. In 1.36 even files without such a pod are one."""
+def test_switching_the_gate_off_requires_deleting_the_files(pods: list[str]) -> None:
+    """Rollback: the text warns of a corrupted checkpoint. In 1.36 this includes files without such a pod."""
     node = started()
     for name in pods:
         node.admit(divided(5, "- -", name))

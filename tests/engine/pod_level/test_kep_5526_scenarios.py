@@ -1,6 +1,6 @@
-"""KEP-5526's test plan: the seven scenarios, the lifecycle of what a pod has as a whole, CFS quotas.
+"""KEP-5526's test plan: the seven scenarios, the lifecycle of pod-level allocations, and CFS quotas.
 
-Where the text and a kubelet of 1.36 differ, the test holds the kubelet to be right and says how they differ.
+If the KEP's text and a kubelet of 1.36 differ, the test follows the kubelet and describes the difference.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_scenario_4_pod_scope_init_containers() -> None:
 
 
 def test_scenario_5_pod_scope_sidecar() -> None:
-    """The sidecar's CPUs are nobody else's: no init container's after it, not the pool's, no app's."""
+    """The sidecar's CPUs are its own: no later init container, no app container and no pool has them."""
     found = masks(admitted(started(), divided(6, "s2 i2 i- 1 -")))
     others = [found[name] for name in ("2", "3", "4", "5")]
     assert all(not found["1"] & other for other in others)
@@ -82,9 +82,9 @@ def test_scenario_6_container_scope_mixed() -> None:
 
 @pytest.mark.parametrize("words", ["4 2", "s4 2", "i6"])
 def test_scenario_7_more_than_the_budget(words: str) -> None:
-    """The text: refused at admission. A kubelet finds out when it cuts slices, and loses the pod's CPUs.
+    """In the text, admission rejects the pod. A kubelet fails when it cuts slices, and loses the pod's CPUs.
 
-    The API server's validation keeps such pods from it.
+    The API server's validation rejects such pods before that.
     """
     node = started(memory=False)
     verdict = node.admit(divided(5, words)).verdict
@@ -98,7 +98,7 @@ def test_scenario_7_more_than_the_budget(words: str) -> None:
 
 @pytest.mark.parametrize("scope", ["pod", "container"])
 def test_lifecycle_accounting_for_shared_containers(scope: str) -> None:
-    """Two pods of most of the node run together: their containers' own requests, none, count for nothing."""
+    """Two pods that need most of the node run together: their containers have no requests to count."""
     node = started(fit=True, topology_manager_scope=scope, memory=scope == "pod")
     first, second = divided(7, "- - -", "first"), divided(8, "- - -", "second")
     for pod in (first, second):
@@ -109,7 +109,7 @@ def test_lifecycle_accounting_for_shared_containers(scope: str) -> None:
     assert third.reason == ("TopologyAffinityError" if scope == "pod" else "OutOfcpu")
 
 
-def test_lifecycle_clean_up_of_a_pool_that_nobody_runs_in() -> None:
+def test_lifecycle_clean_up_of_an_unused_pool() -> None:
     node = started()
     admitted(node, divided(6, "1 2"))
     assert (pool(node), free_memory(node)) == ("0,7-15", {0: 9, 1: 16})
@@ -120,7 +120,7 @@ def test_lifecycle_clean_up_of_a_pool_that_nobody_runs_in() -> None:
 
 
 def test_lifecycle_sequential_recycling() -> None:
-    """A second pod of the same size gets the very same CPUs and memory."""
+    """A second pod of the same size gets the same CPUs and memory."""
     node = started()
     results = []
     for name in ("first", "second"):
@@ -131,8 +131,8 @@ def test_lifecycle_sequential_recycling() -> None:
 
 
 @pytest.mark.parametrize("order", [("1", "2", "3", "4"), ("4", "3", "2", "1"), ("2", "4", "1", "3")])
-def test_only_the_last_container_releases_what_the_pod_has(order: tuple[str, ...]) -> None:
-    """No slice goes back to the pod's pool either: it stays with the pod until that is gone."""
+def test_only_the_last_container_releases_the_pods_allocation(order: tuple[str, ...]) -> None:
+    """Slices do not return to the pod's pool either: they stay with the pod until it is removed."""
     node = started()
     found = masks(admitted(node, divided(6, "i2 s1 2 -")))
     left, free = pool(node), free_memory(node)
@@ -146,7 +146,7 @@ def test_only_the_last_container_releases_what_the_pod_has(order: tuple[str, ...
     assert (node.state.pod_entries, node.memory.state.pod_blocks) == ({}, {})
 
 
-def test_pods_as_a_whole_keep_apart_from_each_other_and_from_others() -> None:
+def test_pod_level_allocations_do_not_overlap_each_other_or_other_pods() -> None:
     node = started()
     whole = admitted(node, divided(4, "2 -", "whole")).pod_cpus
     own = masks(admitted(node, undivided("2", "own")))["1"]
@@ -156,7 +156,7 @@ def test_pods_as_a_whole_keep_apart_from_each_other_and_from_others() -> None:
 
 
 def quotas(pod: StoredPod) -> tuple[int | None, list[int | None]]:
-    """Return the CFS quota of the pod's cgroup and of its containers' in microseconds, -1 for none."""
+    """Return the CFS quotas of the pod's cgroup and of its containers' in microseconds, -1 for none."""
     gates = FeatureGates.for_minor(36).with_overrides(GATES)
     rules = PodRules(server=server_rules(gates), node=node_rules(gates))
     facts = pod_facts(pod, NodeOfPods(rules=rules, static=frozenset({"cpu", "memory"})))
@@ -164,7 +164,7 @@ def quotas(pod: StoredPod) -> tuple[int | None, list[int | None]]:
 
 
 def test_quotas_are_lifted_for_exclusive_slices_only() -> None:
-    """Isolation level container: no quota. Level pod: the pod's limit, or the container's own."""
+    """Isolation level container has no quota; level pod has the pod's limit, or the container's own."""
     half = app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi", "half")
     pod = made_of(*containers("3 -"), half, total="cpu=5 memory=5Gi")
     assert quotas(pod) == (500_000, [-1, 500_000, 150_000])
@@ -173,12 +173,12 @@ def test_quotas_are_lifted_for_exclusive_slices_only() -> None:
 @pytest.mark.parametrize(
     ("words", "quota"), [("3 2", -1), ("i2 s1 2", -1), ("i- 3 2", 500_000), ("3 -", 500_000)]
 )
-def test_a_pods_quota_is_lifted_where_every_container_has_a_slice(words: str, quota: int) -> None:
+def test_a_pods_quota_is_lifted_if_every_container_has_a_slice(words: str, quota: int) -> None:
     assert quotas(divided(5, words))[0] == quota
 
 
-def test_one_exclusive_container_lifts_the_quota_of_a_pod_that_is_not_divided() -> None:
-    """The heuristic that the text replaces: for pods that have nothing as a whole it is in force still."""
+def test_one_exclusive_container_lifts_the_quota_of_an_undivided_pod() -> None:
+    """The heuristic that the text replaces still applies to pods without pod-level allocations."""
     assert quotas(undivided("3 2"))[0] == -1
     shared = app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", "shared")
     assert quotas(made_of(*containers("3"), shared)) == (-1, [-1, 50_000])

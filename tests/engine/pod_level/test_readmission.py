@@ -1,4 +1,4 @@
-"""What a pod held as a whole that comes back, and what of it is nobody's afterwards."""
+"""What a pod held before it is admitted again, and which part has no owner afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIB_AT_0: Blocks = (MemoryBlock(numa_affinity=(0,), type="memory", size=GI),)
 
 
 def memory(*pods: StoredPod) -> MemoryManagerState:
-    """Give pods a GiB of node 0 each, all of it to be shared."""
+    """Give each pod a GiB of node 0, all of it shared."""
     state = fresh_state(memory_machine([10 * GI]))
     for pod in pods:
         give(state, pod)
@@ -70,13 +70,13 @@ WITH_CPUS = changed(
 def test_what_a_pod_holds(
     cpu: CPUManagerState, held: MemoryManagerState, wanted: PodAllocation | None, issues: tuple[str, ...]
 ) -> None:
-    """Memory that is charged twice for one pod is once nobody's."""
+    """If memory is charged twice for one pod, one of the charges has no owner."""
     found = pod_allocation_of(cpu, held, "p")
     assert found == wanted
     assert found is None or found.issues == issues
 
 
-def test_cpus_that_nobody_is_recorded_for_are_lost() -> None:
+def test_cpus_without_a_recorded_owner_are_lost() -> None:
     held = PodAllocation(cpus=mask("4-7"), memory=(), ownerless=0)
     again = changed(
         CPUManagerState(mask("0-1,7")),
@@ -98,7 +98,7 @@ def test_memory_that_is_charged_again_is_lost() -> None:
     assert found.lost
 
 
-def test_what_others_get_meanwhile_is_no_loss() -> None:
+def test_allocations_of_others_in_the_meantime_are_not_a_loss() -> None:
     state = memory(P)
     held = pod_allocation_of(NO_CPUS, state, "p")
     assert held is not None
@@ -109,7 +109,7 @@ def test_what_others_get_meanwhile_is_no_loss() -> None:
     assert not found.lost
 
 
-def test_what_was_lost_before_is_not_lost_again() -> None:
+def test_earlier_losses_are_not_counted_again() -> None:
     state = memory(P, P)
     held = pod_allocation_of(NO_CPUS, state, "p")
     assert held is not None

@@ -1,4 +1,4 @@
-"""Whether exclusive slices leave something for a pod's shared containers, resource by resource."""
+"""Whether exclusive slices leave enough for a pod's shared containers, for each resource."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOTH = {"memory": 8, PAGES: 4}
 
 
 def message(words: str, budget: dict[str, int]) -> str:
-    """Read ``i s4 a4,2``: kinds, and what containers get of each resource of the budget."""
+    """Parse ``i s4 a4,2``: kinds of containers, and the amount of each resource in the budget."""
     own = {
         word: dict(zip(budget, map(int, filter(None, word[1:].split(","))), strict=False))
         for word in words.split()
@@ -46,7 +46,7 @@ def message(words: str, budget: dict[str, int]) -> str:
         ("a3 s4 a", BOTH, ""),
         ("a1 s1 a2 s2 a", BOTH, ""),
         ("a2 a", {"cpus": 2}, NO_CPUS),
-        # Ordinary init containers run before the others: what they get comes back.
+        # Ordinary init containers run before the others, and return what they get.
         ("i8,4 a", BOTH, ""),
         ("i s8", BOTH, ""),
         ("s8 i1", BOTH, ""),
@@ -64,5 +64,5 @@ def message(words: str, budget: dict[str, int]) -> str:
         ("a", {"cpus": 0}, NO_CPUS),
     ],
 )
-def test_what_the_kubelet_says(words: str, budget: dict[str, int], wanted: str) -> None:
+def test_errors_of_the_kubelet(words: str, budget: dict[str, int], wanted: str) -> None:
     assert message(words, budget) == wanted

@@ -1,6 +1,6 @@
-"""The 16 combinations of KEP-2837 for a kubelet of 1.36, and what is beside them.
+"""The 16 combinations of KEP-2837 for a kubelet of 1.36, and related cases.
 
-Two containers alike; CR is 1 CPU and 1Gi, CL 2 and 2Gi, PR 5 and 5Gi, PL 6 and 6Gi, on a node of 100Gi.
+Both containers are equal; CR is 1 CPU and 1Gi, CL 2 and 2Gi, PR 5 and 5Gi, PL 6 and 6Gi; a node has 100Gi.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AMOUNTS = {
 
 @dataclass(frozen=True)
 class Row:
-    """What is set, and what it comes to: figures are CPUs and Gi alike, ``max`` is no limit."""
+    """What is set, and the result: each figure is both CPUs and Gi, ``max`` is no limit."""
 
     given: str
     qos: str
@@ -160,7 +160,7 @@ def test_overhead_is_on_top_of_pod_level_amounts() -> None:
     assert facts.qos.qos_class == "Guaranteed"
 
 
-def test_a_limit_of_nothing_counts_as_none() -> None:
+def test_a_limit_of_zero_counts_as_none() -> None:
     facts = pod_facts(manifest(app("", "cpu=0 memory=0")), NODE)
     assert facts.qos.qos_class == "BestEffort"
     assert limits(facts.containers[0].cgroup) == {"max"}
@@ -207,7 +207,7 @@ def test_rules_of_a_release(minor: int, gates: dict[str, bool], rules: tuple[boo
     assert (found.managers, found.restores_cpus, found.restores_memory) == rules
 
 
-def test_only_pods_with_resources_of_their_own_are_divided() -> None:
+def test_only_pods_with_pod_level_resources_are_divided() -> None:
     own, empty = pod(app(), pod_level=resources("cpu=1")), pod(app(), pod_level=resources())
     managing = PodLevelRules(managers=True)
     assert [managing.divides(each) for each in (own, empty, pod(app()))] == [True, False, False]

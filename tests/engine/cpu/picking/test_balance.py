@@ -1,4 +1,4 @@
-"""The search for NUMA nodes to distribute over, on counts of free CPUs alone."""
+"""The search for NUMA nodes to distribute CPUs over, from counts of free CPUs only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 
 @dataclass(frozen=True)
 class Case:
-    """Free CPUs of NUMA nodes and the sockets that they are in, and the nodes that are chosen."""
+    """Free CPUs of NUMA nodes and the sockets that the nodes are in, and the chosen nodes."""
 
     name: str
     free: tuple[int, ...]
@@ -28,7 +28,7 @@ class Case:
 
 
 def searched(case: Case) -> Split | KubeletFault | None:
-    """Search with ``align-by-socket`` where the case says what the sockets are."""
+    """Search, with ``align-by-socket`` if the case has sockets."""
     return Search(
         free=case.free,
         sockets=tuple(frozenset({socket}) for socket in case.sockets),
@@ -47,11 +47,11 @@ def found(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
 @pytest.mark.parametrize(
     "case",
     [
-        Case("by less than shows", (5000, 5001, 1), 2, want=(0,)),
-        Case("so that it shows", (500, 501, 1), 2, want=(1,)),
-        Case("a remainder by less than shows", (5001, 5002, 1), 3, want=(0, 1), extra=(0, 1), fewest=2),
-        Case("a remainder so that it shows", (501, 502, 1), 3, want=(0, 1), extra=(1,), fewest=2),
-        Case("only just not to be seen", (851, 852, 14), 1, want=(0,)),
+        Case("by too little to show", (5000, 5001, 1), 2, want=(0,)),
+        Case("by enough to show", (500, 501, 1), 2, want=(1,)),
+        Case("a remainder by too little to show", (5001, 5002, 1), 3, want=(0, 1), extra=(0, 1), fewest=2),
+        Case("a remainder by enough to show", (501, 502, 1), 3, want=(0, 1), extra=(1,), fewest=2),
+        Case("only just rounded together", (851, 852, 14), 1, want=(0,)),
         Case("rounded apart", (823, 824, 17), 1, want=(1,)),
         Case("four nodes", (504, 505, 132, 15), 1, want=(1,)),
         Case("the last of many", (1, 3, 5), 3, want=(1, 2), extra=(2,), fewest=2),
@@ -60,7 +60,7 @@ def found(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
     ids=lambda case: case.name,
 )
 def test_balances_are_compared_to_a_thousandth(case: Case) -> None:
-    """Taking more from a later node is better, by less than shows or so that it shows."""
+    """Taking more from a later node is better, by less or more than rounding hides."""
     assert found(case) == (case.want, case.extra)
 
 
@@ -77,9 +77,9 @@ FOUR_OF_SIX = Case("", (), 28, want=(), fewest=4)
     ],
 )
 def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tuple[int, ...]) -> None:
-    """Four nodes of 9 give 7 CPUs each and leave 2 everywhere; in the last case not quite.
+    """Four nodes of 9 give 7 CPUs each and leave 2 on every node, except in the last case.
 
-    Where the search stops shows in what has become of the stored combination.
+    The stored combination shows where the search stopped.
     """
     case = replace(FOUR_OF_SIX, free=free)
     assert found(case)[0] == want
@@ -90,7 +90,7 @@ def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tupl
     "case",
     [
         Case("a worse balance", (5, 3, 3), 3, want=(1, 2), extra=(1, 2), fewest=2, sockets=(0, 1, 1)),
-        Case("nodes alike", (3, 3, 3), 2, want=(1, 2), fewest=2, sockets=(0, 1, 1)),
+        Case("equal nodes", (3, 3, 3), 2, want=(1, 2), fewest=2, sockets=(0, 1, 1)),
         Case("the fullest apart", (3, 1, 5, 2), 6, want=(2, 3), extra=(2,), fewest=2, sockets=(0, 0, 1, 1)),
         Case("shares of whole groups", (8, 3), 8, want=(0, 1), extra=(0,), fewest=2, group=2, sockets=(0, 0)),
     ],
@@ -101,7 +101,7 @@ def test_align_by_socket_prefers_nodes_of_one_socket_from_1_37(case: Case) -> No
 
 
 def test_there_are_never_more_nodes_than_groups() -> None:
-    """Two groups for two or more nodes, but all that are free are in one."""
+    """Two groups are for two or more nodes, but all free groups are in one node."""
     assert searched(Case("", (4, 1, 1), 4, want=(), fewest=2, group=2)) is None
 
 
@@ -114,7 +114,7 @@ def test_there_are_never_more_nodes_than_groups() -> None:
     ids=lambda case: case.name,
 )
 def test_the_kubelet_hangs_in_a_combination_that_could_not_win(case: Case) -> None:
-    """Nodes 0 to 3 have the best balance; the last two have room for the remainder, but not in groups."""
+    """Nodes 0 to 3 have the best balance; the last two have CPUs for the remainder, but not whole groups."""
     fault = searched(case)
     assert isinstance(fault, KubeletFault)
     assert fault.kind is FaultKind.ENDLESS_LOOP
@@ -131,7 +131,7 @@ ENTRIES_KEPT = {1: 1, 2: 2, 3: 3, 4: 3, 5: 5, 6: 5, 7: 5, 8: 5, 9: 9, 10: 9, 16:
 
 @pytest.mark.parametrize(("size", "own"), ENTRIES_KEPT.items())
 def test_entries_that_a_combination_keeps(size: int, own: int) -> None:
-    """Go's append doubles an array once it is full: what fits into spare room is shared with later ones."""
+    """Go's append doubles a full array: entries in the spare capacity are shared with later combinations."""
     total = 100
     want = (*range(own), *range(total - size + own, total))
     assert effective_combination(tuple(range(size)), total) == want
@@ -139,7 +139,7 @@ def test_entries_that_a_combination_keeps(size: int, own: int) -> None:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A combination of 0..7 at which enumeration stops, and what is stored in the end."""
+    """A combination of 0..7 at which enumeration stops, and the combination that is stored in the end."""
 
     name: str
     combination: tuple[int, ...]
@@ -150,7 +150,7 @@ class Stopped:
     "case",
     [
         Stopped("the next one shares the kept entries", (0, 1, 2, 3), (0, 1, 2, 4)),
-        Stopped("the next one has a kept entry of its own", (0, 1, 2, 7), (0, 1, 2, 7)),
+        Stopped("the next one has its own kept entry", (0, 1, 2, 7), (0, 1, 2, 7)),
         Stopped("nothing is overwritten in a kept size", (0, 1, 2), (0, 1, 2)),
         Stopped("two entries move", (0, 1, 2, 3, 4, 5, 7), (0, 1, 2, 3, 4, 6, 7)),
         Stopped("the last one has no next", (4, 5, 6, 7), (4, 5, 6, 7)),

@@ -15,7 +15,7 @@ from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Pick
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
-# Siblings are far apart: that of CPU c is c + number of cores.
+# Siblings are far apart: the sibling of CPU c is c + number of cores.
 TWO_NODES = regular(sockets=2, cores=4, threads=2)
 TWO_BY_TWO = regular(sockets=2, nodes=2, cores=4)
 TWO_BY_TWO_CORES = regular(sockets=2, nodes=2, cores=4, threads=2)
@@ -25,7 +25,7 @@ FEW = "1,4-5,7,9,12-13"  # two in the first of TWO_NODES, five in the second
 
 @dataclass(frozen=True)
 class Case:
-    """A request on a machine's free CPUs and the CPUs it gets from the kubelet of a minor."""
+    """A request for some of a machine's free CPUs, and the CPUs it gets from a kubelet of a minor release."""
 
     name: str
     topology: CPUTopology
@@ -62,7 +62,7 @@ def picked(case: Case) -> str:
         Case("one node suffices", TWO_NODES, "0-15", 8, "0-3,8-11"),
         Case("best balance, remainder to the fuller node", TWO_BY_TWO, "0-14", 7, "0-2,8-11"),
         Case("nothing wanted", TWO_NODES, "0-15", 0, ""),
-        Case("all there is", TWO_NODES, "0-15", 16, "0-15"),
+        Case("all CPUs", TWO_NODES, "0-15", 16, "0-15"),
         Case("no equal shares: packed", TWO_NODES, "0-3,7-11,15", 9, "0-3,7-11"),
         Case("CPUs beyond the machine are not picked", TWO_NODES, "0-100", 12, "0-2,4-6,8-10,12-14"),
     ],
@@ -242,7 +242,7 @@ TOO_SMALL = uneven((0, 2), (0, 2), (1, 5), (1, 1), (2, 2), (2, 2), (3, 2), (3, 2
 @pytest.mark.parametrize(
     "case",
     [
-        Case("more than there is", TWO_NODES, "0-7", 9, f"{NOT_ENOUGH}: requested=9, available=8"),
+        Case("more than available", TWO_NODES, "0-7", 9, f"{NOT_ENOUGH}: requested=9, available=8"),
         Case("unknown CPUs count", TWO_NODES, "0-1,98-99", 3, f"{NOT_ENOUGH}: requested=3, available=4"),
         Case(
             "the overwritten combination is too small",
@@ -259,27 +259,27 @@ def test_errors(case: Case) -> None:
 
 
 @pytest.mark.parametrize("align_by_socket", [False, True])
-def test_nodes_alike_are_not_combined_in_every_way(align_by_socket: bool) -> None:
+def test_equal_nodes_are_not_combined_in_every_way(align_by_socket: bool) -> None:
     """64 equal nodes can be combined in 2^64 ways, but the first of each size is as good as any."""
     case = Case("", regular(sockets=16, nodes=4, cores=8), "0-511", 257, "", minor=38)
     less = mask(",".join(f"{8 * node + 7}" for node in range(26, 33)))
     assert mask(picked(replace(case, align_by_socket=align_by_socket))) == mask("0-263") & ~less
 
 
-# NUMA node 0 stands in the list of both sockets: 0, 1, 0, 2.
+# NUMA node 0 is in the lists of both sockets: 0, 1, 0, 2.
 ACROSS = topology(
     CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate([(0, 1), (0, 0), (1, 0), (0, 2)])
 )
 
 
 def test_a_numa_node_in_two_sockets_is_combined_with_itself() -> None:
-    """It is asked twice for its share, and there are no more nodes to try than there are different ones."""
+    """It provides its share twice, and the search tries no more nodes than there are distinct ones."""
     case = Case("", ACROSS, "0-3", 2, "1-2")
     assert picked(case) == case.want
 
 
-def test_a_walk_of_hours_over_such_nodes_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixteen nodes of different size, each in both sockets: more combinations than anybody waits for."""
+def test_a_search_that_would_take_hours_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen nodes of different sizes, each in both sockets, have too many combinations to try."""
     monkeypatch.setattr(repeated, "MOST_TRIED", 1000)
     machine = topology(
         CoreAt((cpu,), node, cpu % 2)
@@ -290,7 +290,7 @@ def test_a_walk_of_hours_over_such_nodes_is_not_taken(monkeypatch: pytest.Monkey
     assert result.why.endswith("more than 1000 combinations of them")
 
 
-def test_groups_of_whole_cores_that_have_no_cpus_on_average_crash_the_kubelet() -> None:
+def test_cores_with_an_average_of_zero_cpus_crash_the_kubelet() -> None:
     machine = topology([CoreAt((0,)), CoreAt((1,))], unlisted_cpus=-1)
     fault = take_distributed(machine, machine.cpus, 1, Dealing(group_size=machine.cpus_per_core))
     assert fault == KubeletFault(
@@ -301,7 +301,7 @@ def test_groups_of_whole_cores_that_have_no_cpus_on_average_crash_the_kubelet() 
     )
 
 
-def test_the_steps_tell_shares_and_remainder() -> None:
+def test_the_steps_report_shares_and_remainder() -> None:
     result = take_distributed(TWO_BY_TWO, mask("0-14"), 7, Dealing())
     assert isinstance(result, Picked)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [

@@ -33,7 +33,7 @@ NOT_NESTED = topology(
     CoreAt((cpu,), node, socket)
     for cpu, (socket, node) in enumerate([(0, 1), (0, 0), (1, 0), (0, 2), (0, 2)])
 )
-# 14 CPUs on 9 cores count as one CPU per core; 10 on 5, of which one has a single thread, as two.
+# 14 CPUs on 9 cores average to one CPU per core; 10 on 5, one of which has a single thread, to two.
 MANY_SMALL_CORES = topology(
     [CoreAt((2 * c, 2 * c + 1)) for c in range(5)] + [CoreAt((c,)) for c in range(10, 14)]
 )
@@ -44,7 +44,7 @@ FEW_SMALL_CORES = topology(
 
 @dataclass(frozen=True)
 class Case:
-    """A request on a machine's free CPUs and the CPUs it gets."""
+    """A request for some of a machine's free CPUs, and the CPUs it gets."""
 
     name: str
     topology: CPUTopology
@@ -127,7 +127,7 @@ def test_spread_goes_round_the_cores_from_1_38(case: Case) -> None:
 @pytest.mark.parametrize(
     ("minor", "want"), [(36, Spread.BY_NUMBER), (37, Spread.BY_NUMBER), (38, Spread.OVER_CORES)]
 )
-def test_the_minor_says_how_to_spread(minor: int, want: Spread) -> None:
+def test_the_minor_release_determines_the_spread(minor: int, want: Spread) -> None:
     assert Spread.by(picker_rules(behaviours(minor))) is want
 
 
@@ -161,7 +161,7 @@ def test_prefer_uncore(case: Case) -> None:
     ],
     ids=lambda case: case.name,
 )
-def test_caches_count_for_nothing_without_the_option(case: Case) -> None:
+def test_caches_do_not_matter_without_the_option(case: Case) -> None:
     assert picked(case) == case.want
 
 
@@ -184,8 +184,8 @@ def test_irregular_machines_count_by_averages(case: Case) -> None:
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A request that cannot be met, and the kubelet's words."""
+class TooFew:
+    """A request that cannot be met, and the kubelet's error."""
 
     name: str
     free: str
@@ -196,20 +196,20 @@ class Refused:
 @pytest.mark.parametrize(
     "case",
     [
-        Refused("more than there is", "0-7", 9, "requested=9, available=8"),
-        Refused("nothing on offer", "", 1, "requested=1, available=0"),
-        Refused("unknown CPUs count as available", "0-1,98-99", 3, "requested=3, available=4"),
+        TooFew("more than available", "0-7", 9, "requested=9, available=8"),
+        TooFew("nothing on offer", "", 1, "requested=1, available=0"),
+        TooFew("unknown CPUs count as available", "0-1,98-99", 3, "requested=3, available=4"),
     ],
     ids=lambda case: case.name,
 )
-def test_too_few_cpus(case: Refused) -> None:
+def test_too_few_cpus(case: TooFew) -> None:
     want = AllocationError(f"not enough cpus available to satisfy request: {case.error}")
     assert take_packed(ONE_NODE, mask(case.free), case.count) == want
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A request for CPUs of a machine that is free but for some, and the rules that took them."""
+    """A request for CPUs of a machine on which some are taken, and the rules that chose them."""
 
     topology: CPUTopology
     taken: str
@@ -237,7 +237,7 @@ class Reported:
     ],
     ids=lambda case: case.want[0][0],
 )
-def test_the_steps_tell_which_rule_took_which_cpus(case: Reported) -> None:
+def test_the_steps_report_which_rule_chose_which_cpus(case: Reported) -> None:
     free = case.topology.cpus & ~mask(case.taken)
     result = take_packed(
         case.topology, free, case.count, spread=case.spread, prefer_uncore=case.prefer_uncore
@@ -261,8 +261,8 @@ def test_lowest_bits(count: int, want: str) -> None:
     assert str(CPUSet(lowest_bits(mask("1,5,64"), count))) == want
 
 
-def test_what_the_container_is_on_comes_before_what_is_fuller() -> None:
-    """It has CPU 13, of core 5 on node 2; core 4 there and nodes 0 and 1 have as much free, or less."""
+def test_elements_of_the_container_come_before_fuller_ones() -> None:
+    """It has CPU 13, of core 5 on node 2; core 4 there and nodes 0 and 1 have as many free CPUs, or fewer."""
     orders = Orders(FOUR_NODES, FOUR_NODES.cpus & ~mask("2,4,13"), mask("13"))
     assert orders.sockets == [1, 0]
     assert orders.numa_nodes == [2, 3, 1, 0]

@@ -1,4 +1,4 @@
-"""How policy options and the kubelet's minor choose the way to pick."""
+"""How policy options and the kubelet's minor release choose the picker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CORES = CPUPolicyOptions(distribute_cpus_across_cores=True)
 
 @dataclass(frozen=True)
 class Case:
-    """Options, a request, and the CPUs that it gets."""
+    """Policy options, a request, and the CPUs that it gets."""
 
     name: str
     topology: CPUTopology
@@ -82,6 +82,6 @@ ALL = PickerRules(
     ("minor", "want"),
     [(36, PickerRules()), (37, PickerRules(align_by_socket=True, limits_share=True)), (38, ALL)],
 )
-def test_the_minor_says_by_which_rules(minor: int, want: PickerRules) -> None:
+def test_the_minor_release_determines_the_rules(minor: int, want: PickerRules) -> None:
     assert picker_rules(behaviours(minor), align_by_socket=True) == want
     assert picker_rules(behaviours(minor)) == replace(want, align_by_socket=False)

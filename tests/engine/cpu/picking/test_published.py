@@ -1,4 +1,4 @@
-"""Packed picking against what others have published of kubelets of their time."""
+"""Packed picking compared with published results of earlier kubelets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.topologies import CoreAt, mask, regular, topology
 
 
 def recorded_allocations() -> list[Any]:
-    """Read what authors of tools and of bug reports published: results of kubelets of their time."""
+    """Read results of earlier kubelets that authors of tools and bug reports published."""
     path = Path(__file__).parents[4] / "fixtures" / "conformance" / "recorded_allocations.json"
     examples: list[Any] = json.loads(path.read_text(encoding="utf-8"))["examples"]
     return examples
 
 
-# Until 1.22 the order of single CPUs was no proper one: it took the odd CPU from the other socket here.
+# Up to 1.22 the order of single CPUs was inconsistent: it took the odd CPU from the other socket here.
 REORDERED_SINCE = {"5,7,12,17,19": "5,7,13,17,19"}
 
 
@@ -31,10 +31,10 @@ REORDERED_SINCE = {"5,7,12,17,19": "5,7,13,17,19"}
     ids=lambda example: f"{example['source']} {example['requests']}",
 )
 def test_published_allocations(example: Any) -> None:
-    """Make every request in the published state that the one before it left.
+    """Each request, made in the published state that the previous one left, gets the published CPUs.
 
-    The machine's NUMA node 0 is its socket 1. Kubelets of that time sorted by sockets alone, today's look
-    at NUMA nodes first, so here the nodes take the sockets' numbers.
+    The machine's NUMA node 0 is its socket 1. Kubelets of that time sorted by sockets only; today's check
+    NUMA nodes first, so here the nodes take the sockets' numbers.
     """
     machine = topology(CoreAt((cpu, cpu + 12), 1 - cpu % 2, 1 - cpu % 2) for cpu in range(12))
     shared = machine.cpus

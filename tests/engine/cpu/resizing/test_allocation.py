@@ -1,4 +1,4 @@
-"""Which CPUs a resize may use, and the words for what cannot be, as the reference implementation has it."""
+"""Which CPUs a resize may use in the reference implementation, and its errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def policy(**options: str) -> StaticPolicy:
 
 @dataclass(frozen=True)
 class Case:
-    """What a container has, was promised and may have, what it asks for, and the answer."""
+    """What a container has, was promised and may have, the count it requests, and the result."""
 
     name: str
     current: str | None
@@ -39,7 +39,7 @@ class Case:
 
 
 CASES = [
-    Case("up: all it has, and more", "0-1", "0-1", "2-10", 4, "0-3"),
+    Case("up: all that it has, and more", "0-1", "0-1", "2-10", 4, "0-3"),
     Case("up near the affinity", "6-7", "6-7", "0-5,8-10", 4, "6-9", NODE1),
     Case("up beyond the affinity never spills over", "6-9", "6-7", "0-5,10", 6,
          "requested CPUs to be retained 6-7 are not a subset of available CPUs 0-5", NODE1),
@@ -48,12 +48,12 @@ CASES = [
     Case("the same", "0-3", "0-1", "4-10", 4, "0-3"),
     Case("down: a part of what it has", "0-5", "0-1", "6-10", 4, "0-3"),
     Case("down keeps what was promised", "0-5", "4-5", "6-10", 4, "0-1,4-5"),
-    Case("down to the promised", "0-5", "2-3", "6-10", 2, "2-3"),
-    Case("below the promised", "0-5", "0-3", "6-10", 2,
+    Case("down to the promise", "0-5", "2-3", "6-10", 2, "2-3"),
+    Case("below the promise", "0-5", "0-3", "6-10", 2,
          "requested number of CPUs ( 2 ) are less than number of retained CPUs ( 4 )"),
     Case("fresh", None, "", "0-10", 2, "6-7"),
-    Case("fresh, of what is lent, too", None, "", "6-10", 2, "0-1", NODE0, lent="0-1"),
-    Case("an affinity that leaves out what it has", "0-7", "0-3", "8-10", 6,
+    Case("fresh, also from what is lent", None, "", "6-10", 2, "0-1", NODE0, lent="0-1"),
+    Case("an affinity that omits what it has", "0-7", "0-3", "8-10", 6,
          "reusable CPUs 0-7 are not a subset of available CPUs 0-5", NODE0),
     Case("promised CPUs that it does not have", "0-3", "4-5", "6-10", 4,
          "requested CPUs to be retained 4-5 are not a subset of reusable CPUs 0-3"),
@@ -79,8 +79,8 @@ def test_what_a_container_gets(case: Case) -> None:
     assert got == case.want or got == AllocationError(case.want)
 
 
-def test_a_fresh_container_spills_over_what_is_near() -> None:
-    """The steps near the affinity come before the others."""
+def test_a_fresh_container_spills_over_the_affinity() -> None:
+    """The steps near the affinity precede the others."""
     result = allocate_resized(
         policy(), ContainerCPUs(current=None, baseline=NO_CPUS, free=mask("1-3,7-9")), 5, NODE0
     )
@@ -92,7 +92,7 @@ def test_a_fresh_container_spills_over_what_is_near() -> None:
     ]
 
 
-def test_align_by_socket_counts_the_sockets_of_the_affinity_as_near() -> None:
+def test_align_by_socket_treats_the_sockets_of_the_affinity_as_near() -> None:
     machine = two_nodes()
     assert len(machine.nodes) == 2
     result = allocate_resized(

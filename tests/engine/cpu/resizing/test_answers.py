@@ -1,4 +1,4 @@
-"""What an answer rests on: the rounds of hints and the placements of the reading that decided, no others."""
+"""An answer carries the hint rounds and placements of the reading that decided, and no others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INNER = (
 
 
 def placed(each: Placement) -> str:
-    """Write a placement as CPUs and the rules that chose them."""
+    """Format a placement as CPUs and the rules that chose them."""
     assert each.exclusive is bool(each.cpus)
     assert each.claim.cpus == each.cpus.bit_count() or not each.exclusive
     return " / ".join([str(CPUSet(each.cpus)) or "shared", *(step.rule for step in each.steps)])
@@ -47,7 +47,7 @@ def placed(each: Placement) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """New sizes, for whom hints are asked until the answer is clear, and who is placed where by then."""
+    """New sizes, the containers that hints are requested for before the decision, and their placements."""
 
     name: str
     reading: Reading
@@ -64,15 +64,15 @@ class Case:
 GROWN = {"a": "cpu=8"}
 KEPT_INNER = {"i": f"1-3 / {KEPT}", "s": f"2-3 / {KEPT}", "a": f"4-5 / {KEPT}"}
 CASES = [
-    Case(name="the reference implementation asks for every container", reading=resize_by_reference,
+    Case(name="the reference implementation requests hints for every container", reading=resize_by_reference,
          to={"a": "cpu=5"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}", "b": f"4 / {KEPT}"}),
-    Case(name="the KEP is content with that", reading=resize_by_kep, to={"a": "cpu=5"}, requested="ab",
+    Case(name="the KEP agrees", reading=resize_by_kep, to={"a": "cpu=5"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}", "b": f"4 / {KEPT}"}),
     Case(name="a mistake", reading=resize_by_reference, grown=GROWN, to={"a": "cpu=6"}, requested="a"),
-    Case(name="a mistake mended", reading=resize_by_kep, grown=GROWN, to={"a": "cpu=6"}, requested="a",
+    Case(name="a mistake corrected", reading=resize_by_kep, grown=GROWN, to={"a": "cpu=6"}, requested="a",
          placed={"a": f"0-3,6-7 / {KEPT} / whole cores", "b": "4"}, departures=(Departure.POSSIBLE,)),
-    Case(name="another one is refused then", reading=resize_by_kep, grown=GROWN,
+    Case(name="another one is rejected then", reading=resize_by_kep, grown=GROWN,
          to={"a": "cpu=6", "b": "cpu=9"}, requested="ab", placed={"a": f"0-3,6-7 / {KEPT} / whole cores"},
          departures=(Departure.POSSIBLE,)),
     Case(name="a forbidden move", reading=resize_by_kep, to={"a": "cpu=5", "b": "cpu=500m"}, requested="ab",
@@ -89,7 +89,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_an_answer_tells_what_it_rests_on(case: Case) -> None:
+def test_an_answer_contains_what_it_is_based_on(case: Case) -> None:
     machine, reserved = (two_nodes(8), "0") if case.pod is INNER else (two_nodes(), "11")
     config = {"topology_manager_policy": case.policy, "reserved_system_cpus": reserved}
     node = Setting(machine=machine, config=config).node()
@@ -122,7 +122,7 @@ def test_in_pod_scope_there_is_one_round_for_the_pod(reading: Reading) -> None:
 
 @dataclass
 class Busy:
-    """A resource manager that tells whom it was asked for, and never answers about one."""
+    """A resource manager that records what it is asked about, and hangs on one container or pod."""
 
     hangs_for: str = ""
     requested: list[str] = field(default_factory=list)
@@ -147,7 +147,9 @@ def two(scope: str) -> tuple[Node, StoredPod]:
 
 @pytest.mark.parametrize(("scope", "who"), [("container", ["a", "b"]), ("pod", ["p"])])
 @pytest.mark.parametrize("reading", READINGS)
-def test_all_managers_are_asked_for_the_same(reading: Reading, scope: str, who: list[str]) -> None:
+def test_all_managers_are_asked_about_the_same_containers(
+    reading: Reading, scope: str, who: list[str]
+) -> None:
     node, running = two(scope)
     busy = Busy()
     resized = with_busy(node, changed(running, a="cpu=5"), reading, busy)
@@ -176,7 +178,7 @@ def test_a_numa_node_beyond_the_masks_crashes_the_topology_manager(reading: Read
     assert [each.merged for each in resized.hint_rounds] == [resized.verdict]
 
 
-def test_what_the_kep_wants_otherwise_is_said_in_words() -> None:
+def test_departures_from_the_kep_are_described() -> None:
     assert dict(Departure.__members__) == {
         "FORBIDDEN": ("a size below the baseline, or a move between shared and exclusive CPUs, is rejected"),
         "ENDED": "an init container that has ended is left alone",

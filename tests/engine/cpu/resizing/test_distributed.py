@@ -1,4 +1,4 @@
-"""Equal shares of NUMA nodes that count what a container has, by example."""
+"""Equal shares per NUMA node that include what a container already has, by example."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THREE_NODES = regular(sockets=3, cores=4)
 FOUR_NODES = regular(sockets=2, nodes=2, cores=4)
 CORES = regular(sockets=2, cores=4, threads=2)
 THREE_OF_CORES = regular(sockets=3, cores=4, threads=2)
-UNLIKE = uneven((0, 3), (0, 3), (1, 4), (1, 5))
+UNEQUAL = uneven((0, 3), (0, 3), (1, 4), (1, 5))
 TWO_SOCKETS = uneven((0, 5), (1, 3), (1, 3))
 ACROSS = topology(
     CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate([(0, 1), (0, 0), (1, 0), (0, 2)])
@@ -30,7 +30,7 @@ ACROSS = topology(
 
 @dataclass(frozen=True)
 class Case:
-    """What is offered and kept, and what comes of it; a group is a core with ``full-pcpus-only``."""
+    """The CPUs offered and kept, and the result; a group is a core with ``full-pcpus-only``."""
 
     name: str
     topology: CPUTopology
@@ -49,20 +49,20 @@ CASES = [
     Case("shares count what is owned", TWO_NODES, "0-7", 6, "0", "0-2,4-6"),
     Case("an even share of two nodes", TWO_NODES, "0-7", 6, "0-1", "0-2,4-6"),
     Case("one node is enough", TWO_NODES, "0-7", 4, "0-1", "0-3"),
-    Case("it stays on every node that it is on", FOUR_NODES, "0-15", 8, "0,12", "0-3,12-15"),
+    Case("it stays on each of its nodes", FOUR_NODES, "0-15", 8, "0,12", "0-3,12-15"),
     Case("a node that holds more than the share makes it packed", TWO_NODES, "0-7", 5, "0-3", "0-4"),
     Case("packed into cores", CORES, "0-15", 10, "0-3,8-9", "0-4,8-12"),
     Case("packed by number", CORES, "0-15", 10, "0-3,8-9", "0-5,8-11", spread=BY_NUMBER),
     Case("a node without a free CPU makes it packed", TWO_NODES, "0-5,7", 6, "0-3", "0-5"),
-    Case("fewer missing than nodes that it is on: packed", TWO_NODES, "0-7", 4, "0-1,4", "0-2,4"),
+    Case("fewer missing than it has nodes: packed", TWO_NODES, "0-7", 4, "0-1,4", "0-2,4"),
     Case("the first core", CORES, "0-15", 2, "", "0,8", group=2),
     Case("whole cores", CORES, "0-15", 8, "0,8", "0-3,8-11", group=2),
     Case("no whole groups: packed", CORES, "0-15", 5, "0,8", "0-2,8-9", group=2),
     Case("no whole groups: spread", CORES, "0-15", 5, "0,8", "0-3,8", group=2, spread=BY_NUMBER),
     Case("nothing is missing", TWO_NODES, "0-7", 2, "0-1", "0-1"),
-    Case("nothing is missing where no order is known", ACROSS, "0-3", 1, "0", "0"),
+    Case("nothing is missing if no order is known", ACROSS, "0-3", 1, "0", "0"),
     Case("a remainder, one by one", THREE_NODES, "0-11", 11, "0", "0-10"),
-    Case("a node that is full gets no more of it", UNLIKE, "0-14", 15, "0", "0-14"),
+    Case("a full node gets no more of it", UNEQUAL, "0-14", 15, "0", "0-14"),
     Case("a remainder, core by core", THREE_OF_CORES, "0-23", 20, "0,12", "0-6,8-10,12-18,20-22", group=2),
     Case("shares are spread", CORES, "0-15", 12, "", "0-9,12-13", group=2, spread=BY_NUMBER),
     Case("so is a remainder", THREE_OF_CORES, "0-23", 20, "0,12", "0-17,20-21", group=2, spread=BY_NUMBER),
@@ -105,7 +105,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in STEPS], ids=lambda case: case.name)
-def test_steps_tell_what_stays_what_is_shared_out_and_what_is_left_then(case: Case) -> None:
+def test_steps_report_what_stays_the_shares_and_the_remainder(case: Case) -> None:
     assert steps(case) == STEPS[case.name]
 
 
@@ -127,7 +127,7 @@ def test_steps_tell_what_stays_what_is_shared_out_and_what_is_left_then(case: Ca
     ],
 )
 def test_errors(case: Case, why: str) -> None:
-    """A CPU that the topology does not know counts as available; issue 141237 ends in the others."""
+    """A CPU missing from the topology counts as available; the other errors are kubernetes issue 141237."""
     assert take(case) == AllocationError(why)
 
 
@@ -144,7 +144,7 @@ def test_errors(case: Case, why: str) -> None:
         ),
     ],
 )
-def test_a_remainder_that_nobody_can_give_never_ends(case: Case, why: str) -> None:
+def test_a_remainder_that_no_node_can_give_loops_forever(case: Case, why: str) -> None:
     fault = take(case)
     assert isinstance(fault, KubeletFault)
     assert (fault.kind, fault.why) == (FaultKind.ENDLESS_LOOP, why)

@@ -1,4 +1,4 @@
-"""Where a resized container may have CPUs, as the reference implementation tells the Topology Manager."""
+"""The hints that the reference implementation gives the Topology Manager for a resized container."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ UP_OR_FRESH = {
     ("c", 5): ("0-1,8,10", "2-4,6-7"),
     ("fresh", 2): ("0-1,8,10", "4"),
 }
-"""What is free, and beside it what is lent to the pod and what the container has."""
+"""The free CPUs, then those that are lent to the pod or that the container has."""
 DOWN_OR_SAME = {
     ("c", 4): ("2-3,6-7", ""),
     ("c", 3): ("2-3,6-7", "6-7"),
     ("unknown", 1): ("5,9", ""),
 }
-"""What the container has; where it shrinks, what it was promised counts twice."""
+"""What the container has; if it shrinks, what it was promised appears in both."""
 NO_CPUS = {("c", 0): None, ("fresh", 0): None}
 
 

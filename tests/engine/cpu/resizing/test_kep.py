@@ -1,4 +1,4 @@
-"""What KEP-5554's text wants where several containers of a pod change, or an init container does."""
+"""What KEP-5554's text requires if several containers of a pod change, or an init container does."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ TOO_FEW = "requested number of CPUs ( 2 ) are less than number of retained CPUs 
 
 
 def inner_and_app() -> StoredPod:
-    """Return a pod of an init container, a sidecar and an app container, all with CPUs of their own."""
+    """Return a pod of an init container, a sidecar and an app container, all with exclusive CPUs."""
     three, two = "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"
     return pod_of(init(three, three, "i"), sidecar(two, two, "s"), guaranteed("2", "a"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """New sizes, and who is refused them for what reason; nobody where both are empty."""
+    """New sizes, and the container whose resize is rejected with the reason; both empty if none is."""
 
     name: str
     to: Mapping[str, str]
-    refused: tuple[str, str] = ("", "")
+    rejected: tuple[str, str] = ("", "")
     ended: bool = False
     departures: tuple[Departure, ...] = ()
 
@@ -60,32 +60,32 @@ def reported(
 
 BY_NAME = (Departure.FORBIDDEN,)
 INNER = [
-    Case(name="init: below its promise", to={"i": "cpu=2"}, refused=("i", PROHIBITED), departures=BY_NAME),
-    Case(name="init: to the shared pool", to={"i": "cpu=2500m"}, refused=("i", INCONSISTENT),
+    Case(name="init: below its promise", to={"i": "cpu=2"}, rejected=("i", PROHIBITED), departures=BY_NAME),
+    Case(name="init: to the shared pool", to={"i": "cpu=2500m"}, rejected=("i", INCONSISTENT),
          departures=BY_NAME),
     Case(name="init: grows", to={"i": "cpu=4"}),
     Case(name="ended init: shrinks", to={"i": "cpu=2"}, ended=True, departures=(Departure.ENDED,)),
     Case(name="ended init: to the shared pool", to={"i": "cpu=2500m"}, ended=True),
     Case(name="ended init: grows", to={"i": "cpu=6"}, ended=True, departures=(Departure.ENDED,)),
-    Case(name="sidecar: below its promise", to={"s": "cpu=1"}, refused=("s", PROHIBITED),
+    Case(name="sidecar: below its promise", to={"s": "cpu=1"}, rejected=("s", PROHIBITED),
          departures=BY_NAME),
-    Case(name="sidecar: to the shared pool", to={"s": "cpu=1500m"}, refused=("s", INCONSISTENT),
+    Case(name="sidecar: to the shared pool", to={"s": "cpu=1500m"}, rejected=("s", INCONSISTENT),
          departures=BY_NAME),
     Case(name="sidecar: grows", to={"s": "cpu=3"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", INNER, ids=lambda case: case.name)
-def test_the_table_holds_for_init_containers_and_sidecars_too(case: Case) -> None:
+def test_the_table_also_holds_for_init_containers_and_sidecars(case: Case) -> None:
     node = Setting(machine=two_nodes(cores=8), config={"reserved_system_cpus": "0"}).node()
     running = admitted(node, inner_and_app())
     if case.ended:
         node.remove_container("p", "i")
     before = node.copy()
     departures = before.copy().resize(changed(running, **case.to)).departures
-    assert reported(node, changed(running, **case.to)) == case.refused
+    assert reported(node, changed(running, **case.to)) == case.rejected
     assert departures == case.departures
-    if case.ended or any(case.refused):
+    if case.ended or any(case.rejected):
         assert node.state.assignments == before.state.assignments
 
 
@@ -99,7 +99,7 @@ FEASIBLE = {
     ("2", "2"): "",
     ("1500m", "1700m"): "",
 }
-"""What a container asks for that has so many CPUs, and why it may not have it: KEP-5554's table."""
+"""The size that a container has, the size it requests, and the reason for a rejection: KEP-5554's table."""
 
 
 @pytest.mark.parametrize("scope", ["container", "pod"])
@@ -112,15 +112,15 @@ def test_the_table_is_the_same_for_every_kind_of_container(
     node, amounts = setting.node(fit=True), f"cpu={sizes[0]} memory=1Gi"
     given, other = make(amounts, amounts, "x"), guaranteed("2", "other")
     running = admitted(node, pod_of(other, given) if make is app else pod_of(given, other))
-    # Another container grows where this one stays: there has to be something to decide.
+    # If this container keeps its size, the other one grows: there has to be something to decide.
     wanted = request(running, x=f"cpu={sizes[1]}", other="cpu=4" if sizes[0] == sizes[1] else "cpu=2")
     outcome = decide(node, wanted, ResizePath(kubelet=setting.rules()))
     assert outcome.reason == FEASIBLE[sizes]
     assert outcome.result is (ResizeResult.INFEASIBLE if FEASIBLE[sizes] else ResizeResult.ADMITTED)
 
 
-def test_the_reference_refuses_init_containers_for_another_reason() -> None:
-    """Its picker finds out; the KEP's table has them all."""
+def test_the_reference_rejects_init_containers_for_another_reason() -> None:
+    """Its picker detects the error; the KEP's table covers all kinds of containers."""
     node = Setting(machine=two_nodes(cores=8), config={"reserved_system_cpus": "0"}).node()
     running = admitted(node, inner_and_app())
     verdict = node.resize(changed(running, i="cpu=2"), resize_by_reference).verdict
@@ -131,7 +131,7 @@ def test_the_reference_refuses_init_containers_for_another_reason() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Several:
-    """Two containers: ``grown`` before, then both are to change at once; who is refused what, by whom."""
+    """Two containers, ``grown`` first, then resized together; the rejections of KEP and reference."""
 
     name: str
     to: Mapping[str, str]
@@ -142,18 +142,18 @@ class Several:
 
 
 MISTAKE = ("a", "ResizeAllocateCPUsError")
-"""The reference implementation's: its hint leaves out a NUMA node that the container is on."""
+"""Made by the reference implementation: its hint omits a NUMA node that the container is on."""
 SEVERAL = [
     Several(name="a mistake alone", to={"a": "cpu=6"}, kep=("", ""), reference=MISTAKE),
     Several(name="a mistake, then a move to the shared pool", to={"a": "cpu=6", "b": "cpu=500m"},
             kep=("b", INCONSISTENT), reference=MISTAKE),
     Several(name="a mistake, then fewer than promised", sizes=("4", "2"), to={"a": "cpu=6", "b": "cpu=1"},
             kep=("b", PROHIBITED), reference=MISTAKE),
-    Several(name="a mistake, then more than there is", to={"a": "cpu=6", "b": "cpu=9"},
+    Several(name="a mistake, then more than available", to={"a": "cpu=6", "b": "cpu=9"},
             kep=("b", "ResizeAllocateCPUsError"), reference=MISTAKE),
     Several(name="no mistake, then a move to the shared pool", grown={}, to={"a": "cpu=5", "b": "cpu=500m"},
             kep=("b", INCONSISTENT), reference=("b", INCONSISTENT)),
-    Several(name="more than there is, then a move to the shared pool", grown={},
+    Several(name="more than available, then a move to the shared pool", grown={},
             to={"a": "cpu=12", "b": "cpu=500m"}, kep=("a", "ResizeAllocateCPUsError"),
             reference=("a", "ResizeAllocateCPUsError")),
 ]  # fmt: skip
@@ -161,7 +161,7 @@ SEVERAL = [
 
 @pytest.mark.parametrize("case", SEVERAL, ids=lambda case: case.name)
 def test_the_first_container_that_cannot_be_resized_decides(case: Several) -> None:
-    """One that the reference implementation refuses by mistake does not hide a real obstacle after it."""
+    """A container that the reference rejects by mistake does not hide a real obstacle after it."""
     node = Setting(config={"topology_manager_policy": "best-effort"}).node()
     first, second = case.sizes
     running = admitted(node, pod_of(guaranteed(first, "a"), guaranteed(second, "b")))

@@ -1,4 +1,4 @@
-"""The round that fails only where KEP-5554 lets it: what it asks for and offers, and whom it leaves alone."""
+"""The round that fails only where KEP-5554 allows it: its hints, its CPUs, and the containers it skips."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ CANNOT = (
 
 
 def on(reserved: str = "0", **config: Any) -> Setting:
-    """Return a setting on two NUMA nodes of three cores, CPUs 0 to 5 and 6 to 11."""
+    """Return a setting on two NUMA nodes of three cores each, CPUs 0 to 5 and 6 to 11."""
     return Setting(config={"reserved_system_cpus": reserved, **config})
 
 
 def three() -> tuple[Container, ...]:
-    """Return containers that get CPUs 2-3 and 4-5, and one that shares."""
+    """Return containers that get CPUs 2-3 and 4-5, and one in the shared pool."""
     return guaranteed("2", "a"), guaranteed("2", "b"), guaranteed("500m", "c")
 
 
@@ -50,12 +50,12 @@ def with_init(cpus: str) -> tuple[Container, ...]:
 
 
 Round = tuple[str, str, str, int]
-"""For whom hints were asked (nobody is the pod), free CPUs, those that stay, and how many in all."""
+"""The container that hints are for (empty for the pod), free CPUs, CPUs that stay, and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """New sizes, the rounds of hints in either scope, and what every container has afterwards."""
+    """New sizes, the hint rounds in both scopes, and what every container has afterwards."""
 
     name: str
     to: Mapping[str, str]
@@ -92,7 +92,7 @@ CASES = [
         options={"align-by-socket": "true"},
     ),
     Case(
-        name="down: what it may give up; then up with what that leaves",
+        name="down: what it may give up; then up with what is left",
         grown={"a": "cpu=4"},
         to={"a": "cpu=3", "b": "cpu=4"},
         by_container=(("a", "6-7", "2-3", 3), ("b", "1,7-11", "4-5", 4)),
@@ -100,7 +100,7 @@ CASES = [
         want={"a": "2-3,6", "b": "4-5,8-9", "c": ""},
     ),
     Case(
-        name="an init container that runs counts where it needs the most",
+        name="a running init container counts if it needs the most",
         pod=with_init("6"),
         to={"a": "cpu=3"},
         by_container=(("a", "1-5", "8-9", 3),),
@@ -108,7 +108,7 @@ CASES = [
         want={"i": "6-11", "s": "6-7", "a": "1,8-9"},
     ),
     Case(
-        name="an ended init container gets nothing, nor do others what it would have had",
+        name="an ended init container gets nothing, and others do not get its share",
         pod=with_init("3"),
         ended="i",
         to={"a": "cpu=4"},
@@ -133,8 +133,8 @@ def start(case: Case, scope: str) -> tuple[Node, StoredPod]:
 
 @pytest.mark.parametrize("scope", ["container", "pod"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
-    """Hints are for containers that change, or once for the pod without init containers that have ended."""
+def test_hint_rounds_and_placements(case: Case, scope: str) -> None:
+    """Hints are for containers that change, or once for the pod without its ended init containers."""
     node, running = start(case, scope)
     resized = node.resize(changed(running, **case.to), by_kep_text)
     assert resized.verdict == Admitted()
@@ -155,61 +155,61 @@ def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
     }
 
 
-def refused(node: Node, pod: StoredPod) -> tuple[str, str, str]:
-    """Return who is refused a new size, with reason and message."""
+def rejection(node: Node, pod: StoredPod) -> tuple[str, str, str]:
+    """Return the container whose new size is rejected, with reason and message."""
     verdict = node.resize(pod, by_kep_text).verdict
     assert isinstance(verdict, Rejected)
     return verdict.container, str(verdict.reason), verdict.message
 
 
 @pytest.mark.parametrize(("scope", "who"), [("container", "a"), ("pod", "")])
-def test_the_topology_managers_policy_may_refuse(scope: str, who: str) -> None:
+def test_the_topology_managers_policy_may_reject(scope: str, who: str) -> None:
     node = on(**RESTRICTED, topology_manager_scope=scope).node()
     running = admitted(node, pod_of(*three()))
     locality = "Resources cannot be allocated with Topology locality"
-    assert refused(node, changed(running, a="cpu=4")) == (who, "TopologyAffinityError", locality)
+    assert rejection(node, changed(running, a="cpu=4")) == (who, "TopologyAffinityError", locality)
 
 
-def test_want_of_cpus_refuses() -> None:
+def test_a_resize_to_more_cpus_than_available_is_rejected() -> None:
     node = on().node()
     running = admitted(node, pod_of(*three()))
     want = "not enough cpus available to satisfy request: requested=10, available=9"
     reported = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
-    assert refused(node, changed(running, a="cpu=10")) == reported
+    assert rejection(node, changed(running, a="cpu=10")) == reported
     assert node.resize(changed(running, a="cpu=9"), by_kep_text).verdict == Admitted()
 
 
-def test_fewer_than_promised_are_refused() -> None:
+def test_a_resize_below_the_promise_is_rejected() -> None:
     node = on().node()
     running = admitted(node, pod_of(*three()))
     want = "requested number of CPUs ( 1 ) are less than number of retained CPUs ( 2 )"
     reported = "b", "ResizeAllocateCPUsError", CANNOT.format("b", want)
-    assert refused(node, changed(running, a="cpu=4", b="cpu=1")) == reported
+    assert rejection(node, changed(running, a="cpu=4", b="cpu=1")) == reported
 
 
 @pytest.mark.parametrize("to", ["2", "3"])
-def test_a_container_that_lacks_promised_cpus_is_refused(to: str) -> None:
-    """Whatever it asks for: the state is wrong."""
+def test_a_container_without_its_promised_cpus_is_rejected(to: str) -> None:
+    """It does not matter what it requests: the state is wrong."""
     node = on().node()
     running = admitted(node, pod_of(*three()))
     node.state.baselines["p"]["a"] = mask("2,9")
     want = "requested CPUs to be retained 2,9 are not a subset of reusable CPUs 2-3"
     reported = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
-    assert refused(node, changed(running, a=f"cpu={to}", b="cpu=4")) == reported
+    assert rejection(node, changed(running, a=f"cpu={to}", b="cpu=4")) == reported
 
 
-def test_full_cores_count_those_that_the_container_has() -> None:
+def test_full_cores_include_those_that_the_container_has() -> None:
     node = on("0-1", cpu_manager_policy_options={"full-pcpus-only": "true"}).node()
     admitted(node, pod_of(guaranteed("4"), name="other"))
     running = admitted(node, pod_of(guaranteed("2")))
     want = "not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2"
     reported = "c", "SMTAlignmentError", f"SMT Alignment Error: {want}"
-    assert refused(node, changed(running, c="cpu=8")) == reported
+    assert rejection(node, changed(running, c="cpu=8")) == reported
     assert node.resize(changed(running, c="cpu=6"), by_kep_text).verdict == Admitted()
 
 
-def test_a_container_that_stays_keeps_what_it_was_to_give_up() -> None:
-    """The resize that was to take CPUs from it later (KEP-6122) is called off."""
+def test_a_container_resized_back_keeps_the_cpus_it_was_to_give_up() -> None:
+    """The pending resize that would take CPUs from it later (KEP-6122) is cancelled."""
     node = on().node()
     node.delays = DelayRules(of_node=10**9)
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("2", "b")))
@@ -221,7 +221,7 @@ def test_a_container_that_stays_keeps_what_it_was_to_give_up() -> None:
     assert node.state.pending == {"p": {"b": before["b"]}}
 
 
-def test_an_ended_init_container_that_could_not_have_any_keeps_nothing_from_others() -> None:
+def test_an_ended_init_container_with_an_impossible_size_does_not_block_others() -> None:
     node = on("11").node()
     running = admitted(node, pod_of(*with_init("3")))
     node.remove_container("p", "i")

@@ -1,4 +1,4 @@
-"""Which CPUs a container gets where only want of CPUs or the Topology Manager may refuse it (KEP-5554)."""
+"""Which CPUs a container gets if only a lack of CPUs or the Topology Manager may reject it (KEP-5554)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_policys_own_picker_chooses(option: str) -> None:
 
 
 def test_a_container_beyond_the_affinity_of_its_pod_spills_over() -> None:
-    """What b gives up makes NUMA node 0 wide enough for the pod, but a comes first and goes without it."""
+    """With what b gives up, NUMA node 0 is large enough for the pod, but a is placed before b gives it up."""
     config = {**BEST_EFFORT, "reserved_system_cpus": "0", "topology_manager_scope": "pod"}
     node = Setting(config=config).node()
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("1", "b")))
@@ -79,7 +79,7 @@ def test_a_container_beyond_the_affinity_of_its_pod_spills_over() -> None:
 
 @pytest.mark.parametrize(("policy", "want"), [("best-effort", "0-4"), ("none", "0-3,9")])
 def test_what_is_near_the_affinity_comes_first(policy: str, want: str) -> None:
-    """Without one the NUMA node with the fewest free CPUs does."""
+    """Without an affinity, the NUMA node with the fewest free CPUs comes first."""
     config = {"reserved_system_cpus": "8", "topology_manager_policy": policy}
     node = Setting(machine=THREE_NODES, config=config).node()
     running = admitted(node, pod_of(guaranteed("4")))
@@ -88,7 +88,7 @@ def test_what_is_near_the_affinity_comes_first(policy: str, want: str) -> None:
     assert held(node) == want
 
 
-def test_where_equal_shares_cannot_be_had_packed_cpus_will_do() -> None:
+def test_cpus_are_packed_if_equal_shares_are_impossible() -> None:
     """The distributed picker ends in an accounting error here (kubernetes issue 141237)."""
     sizes = [5, 3, 3, 3, 5]
     places = [node for node, size in enumerate(sizes) for _ in range(size)]

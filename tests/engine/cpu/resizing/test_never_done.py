@@ -1,4 +1,4 @@
-"""What KEP-5554 never allows, found whatever the reference implementation says, and what stays possible."""
+"""What KEP-5554 never allows, regardless of the reference implementation, and what stays possible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_all_kinds() -> StoredPod:
     return pod_of(init(four, four, "i"), sidecar(four, four, "s"), guaranteed("4", "a"))
 
 
-def refused(node: Node, wanted: StoredPod) -> tuple[str, str, tuple[Departure, ...]]:
+def rejection(node: Node, wanted: StoredPod) -> tuple[str, str, tuple[Departure, ...]]:
     resized = node.resize(wanted)
     assert isinstance(resized.verdict, Rejected), resized.verdict
     return resized.verdict.container, str(resized.verdict.reason), resized.departures
@@ -56,39 +56,39 @@ ALLOCATION, INCONSISTENT = "ResizeAllocateCPUsError", "inconsistentCPUAllocation
         ({"a": "cpu=12", "c": "cpu=500m"}, ("a", ALLOCATION, ())),
     ],
 )
-def test_the_first_obstacle_is_named_and_what_the_reference_says_otherwise(
+def test_the_first_obstacle_and_the_departure_from_the_reference_are_named(
     to: Mapping[str, str], want: tuple[str, str, tuple[Departure, ...]]
 ) -> None:
-    """The reference implementation refuses six CPUs for a, whose eight are on two NUMA nodes."""
+    """The reference implementation rejects six CPUs for a, because its eight CPUs are on two NUMA nodes."""
     node = Setting(config={"topology_manager_policy": "best-effort"}).node()
     running = admitted(node, pod_of(guaranteed("4", "a"), guaranteed("1", "b"), guaranteed("1", "c")))
     running = changed(running, a="cpu=8")
     assert node.resize(running).verdict == Admitted()
-    assert refused(node, changed(running, **to)) == want
+    assert rejection(node, changed(running, **to)) == want
 
 
-def test_what_is_forbidden_is_named_before_a_pod_is_refused_as_a_whole() -> None:
+def test_a_forbidden_move_is_named_before_a_rejection_of_the_whole_pod() -> None:
     node = Setting(config=POD_SCOPE).node()
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("2", "b")))
-    assert refused(node, changed(running, b="cpu=20")) == ("", "TopologyAffinityError", ())
-    assert refused(node, changed(running, a="cpu=500m", b="cpu=20")) == ("a", INCONSISTENT, FORBIDDEN)
+    assert rejection(node, changed(running, b="cpu=20")) == ("", "TopologyAffinityError", ())
+    assert rejection(node, changed(running, a="cpu=500m", b="cpu=20")) == ("a", INCONSISTENT, FORBIDDEN)
 
 
 @pytest.mark.parametrize("name", ["i", "s"])
-def test_a_part_of_a_core_is_no_matter_of_promises(name: str) -> None:
-    """With full-pcpus-only three CPUs are refused as such, below the promise or not."""
+def test_part_of_a_core_is_rejected_independently_of_the_promise(name: str) -> None:
+    """With full-pcpus-only, three CPUs fail the check for whole cores, below the promise or not."""
     node = on(cpu_manager_policy_options={"full-pcpus-only": "true"})
     running = admitted(node, of_all_kinds())
-    assert refused(node, changed(running, **{name: "cpu=3"})) == (name, "SMTAlignmentError", ())
-    assert refused(node, changed(running, **{name: "cpu=2"})) == (
+    assert rejection(node, changed(running, **{name: "cpu=3"})) == (name, "SMTAlignmentError", ())
+    assert rejection(node, changed(running, **{name: "cpu=2"})) == (
         name,
         "prohibitedCPUAllocationError",
         FORBIDDEN,
     )
 
 
-def test_cpus_that_a_container_holds_by_mistake_are_named_as_such() -> None:
-    """The reference implementation leaves a sidecar its CPUs that goes over to the shared pool."""
+def test_cpus_that_a_container_holds_by_mistake_are_reported() -> None:
+    """The reference implementation leaves a sidecar its CPUs when it moves to the shared pool."""
     node = on()
     running = changed(admitted(node, of_all_kinds()), s="cpu=3500m")
     assert node.resize(running, resize_by_reference).verdict == Admitted()
@@ -104,7 +104,7 @@ def test_without_a_promise_nothing_is_done(to: str) -> None:
     node = on()
     running = admitted(node, pod_of(guaranteed("4", "a")))
     node.state.baselines.clear()
-    assert refused(node, changed(running, a=to)) == ("a", "getOriginalCPUSetError", ())
+    assert rejection(node, changed(running, a=to)) == ("a", "getOriginalCPUSetError", ())
 
 
 def test_only_guaranteed_pods_have_something_to_lose() -> None:
@@ -114,8 +114,8 @@ def test_only_guaranteed_pods_have_something_to_lose() -> None:
     assert (resized.verdict, resized.departures) == (Admitted(), ())
 
 
-def test_a_shared_init_container_that_has_ended_may_not_ask_for_cpus() -> None:
-    """One that had CPUs may: it got its new size long after it gave them back, and gets none."""
+def test_a_shared_init_container_that_has_ended_may_not_request_cpus() -> None:
+    """One that had CPUs may: its new size arrives long after it gave them back, and it gets none."""
     for cpus, want in (("1500m", INCONSISTENT), ("2", "")):
         node = on()
         both = f"cpu={cpus} memory=1Gi"
@@ -126,14 +126,14 @@ def test_a_shared_init_container_that_has_ended_may_not_ask_for_cpus() -> None:
         assert held(node, "i") == "shared"
 
 
-def test_no_cpus_at_all_are_no_exclusive_cpus() -> None:
-    """A container of a pod with resources of its own may ask for none; to stay so is no move."""
+def test_zero_cpus_are_not_exclusive_cpus() -> None:
+    """A container of a pod with pod-level resources may request no CPUs; keeping that is not a move."""
     none, both = "cpu=0 memory=1Gi", resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
     half = app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", "a")
     node = on()
     running = admitted(node, pod_of(init(none, none, "i"), sidecar(none, none, "s"), half, resources=both))
-    assert refused(node, changed(running, i="cpu=2")) == ("i", INCONSISTENT, FORBIDDEN)
-    assert refused(node, changed(running, s="cpu=2")) == ("s", INCONSISTENT, FORBIDDEN)
+    assert rejection(node, changed(running, i="cpu=2")) == ("i", INCONSISTENT, FORBIDDEN)
+    assert rejection(node, changed(running, s="cpu=2")) == ("s", INCONSISTENT, FORBIDDEN)
     assert node.resize(changed(running, a="cpu=700m")).verdict == Admitted()
 
 
@@ -151,8 +151,8 @@ class HangsLater:
         return fault if self.rounds < 0 else None
 
 
-def test_a_kubelet_that_would_hang_has_not_got_further_than_one_that_refuses() -> None:
-    """The reference implementation refuses every resize of a pod as a whole."""
+def test_a_kubelet_that_would_hang_gets_no_further_than_one_that_rejects() -> None:
+    """The reference implementation rejects every resize of the pod as a whole."""
     node = on(**POD_SCOPE)
     running = admitted(node, pod_of(guaranteed("2", "a")))
     wanted = changed(running, a="cpu=4")

@@ -1,4 +1,4 @@
-"""Completing what a container keeps, by example: whole elements first, those that it is on before others."""
+"""Completing what a container keeps, by example: whole elements first, and its own before others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FOUR_NODES = regular(sockets=2, nodes=2, cores=2, threads=2)
 TWO_CACHES = regular(cores=8, threads=2, cores_per_cache=4)
 
 LARGE_AND_SMALL_SOCKET = uneven((0, 1), (0, 1), (1, 2), (1, 2))
-"""CPUs 0 and 1, and NUMA nodes 2-3 and 4-5: three CPUs a socket on average."""
+"""NUMA nodes with CPU 0, CPU 1, CPUs 2-3 and CPUs 4-5: three CPUs per socket on average."""
 LARGE_AND_SMALL_CORES = topology(CoreAt(cpus) for cpus in ((0, 1), (2, 3), (4,), (5,)))
-"""One CPU a core on average, rounded down."""
+"""One CPU per core on average, rounded down."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is offered and kept, and what comes of it."""
+    """The CPUs offered and kept, and the result."""
 
     name: str
     topology: CPUTopology
@@ -43,7 +43,7 @@ CASES = [
     Case("nothing kept: as at admission", ONE_NODE, "1-9,11-19", 4, "", "1-2,11-12"),
     Case("a half owned core is completed", ONE_NODE, "1-9,11-19", 4, "1-2,11", "1-2,11-12"),
     Case("then whole cores", ONE_NODE, "1-9,11-19", 6, "1-2,11-12", "1-3,11-13"),
-    Case("an odd one is single", ONE_NODE, "1-9,11-19", 5, "1-2,11-12", "1-3,11-12"),
+    Case("an odd number ends with a single CPU", ONE_NODE, "1-9,11-19", 5, "1-2,11-12", "1-3,11-12"),
     Case("exactly what is kept", ONE_NODE, "1-9,11-19", 2, "1,11", "1,11"),
     Case("down: whole cores of what it has", ONE_NODE, "1-3,11-13", 4, "1,11", "1-2,11-12"),
     Case("down to an odd number", ONE_NODE, "1-3,11-12", 3, "1,11", "1,3,11"),
@@ -57,7 +57,7 @@ CASES = [
         "4,12",
         "4-5,12-13",
     ),
-    Case("a node is whole with what is owned, but too much", TWO_SOCKETS, "1-15", 4, "5,13", "4-5,12-13"),
+    Case("a node is whole with owned CPUs, but too large", TWO_SOCKETS, "1-15", 4, "5,13", "4-5,12-13"),
     Case("a whole socket over two NUMA nodes", FOUR_NODES, "0-15", 8, "0", "0-3,8-11"),
     Case("spread goes by number in its socket", ONE_NODE, "1-9,11-19", 5, "1,2", "1-5", Spread.BY_NUMBER),
     Case(
@@ -73,7 +73,7 @@ CASES = [
         "1-2,4-7,9,12-15",
         prefer_uncore=True,
     ),
-    Case("all that there is", ONE_NODE, "1-2,11-12", 4, "", "1-2,11-12"),
+    Case("all available CPUs", ONE_NODE, "1-2,11-12", 4, "", "1-2,11-12"),
     Case(
         "a NUMA node that it is on comes before a smaller one", uneven((0, 1), (1, 2)), "0-2", 2, "2", "1-2"
     ),
@@ -85,7 +85,7 @@ CASES = [
         "2",
         "0,2-3",
     ),
-    Case("but one that has lost what is too many is", LARGE_AND_SMALL_SOCKET, "0-4", 4, "2", "0,2-4"),
+    Case("but one that has lost the excess is", LARGE_AND_SMALL_SOCKET, "0-4", 4, "2", "0,2-4"),
     Case("nor is such a core", LARGE_AND_SMALL_CORES, "0-5", 2, "0", "0,4"),
 ]
 
@@ -111,25 +111,25 @@ def test_what_is_taken(case: Case) -> None:
 STAYS = "CPUs it keeps"
 STEPS = {
     "exactly what is kept": [(STAYS, "1,11")],
-    "an odd one is single": [(STAYS, "1-2,11-12"), ("single CPUs, packed", "3")],
+    "an odd number ends with a single CPU": [(STAYS, "1-2,11-12"), ("single CPUs, packed", "3")],
     "spread goes by number in its socket": [(STAYS, "1-2"), ("single CPUs, by number in each socket", "3-5")],
     "a whole cache, then part of another": [(STAYS, "2"), ("uncore caches", "1,4-7,9,12-15")],
-    "but one that has lost what is too many is": [
+    "but one that has lost the excess is": [
         (STAYS, "2"),
         ("whole sockets", "3-4"),
         ("whole NUMA nodes", "0"),
     ],
-    "all that there is": [("whole cores", "1-2,11-12")],
+    "all available CPUs": [("whole cores", "1-2,11-12")],
 }
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in STEPS], ids=lambda case: case.name)
-def test_steps_tell_what_stays_and_by_which_rule_the_rest_came(case: Case) -> None:
+def test_steps_report_what_stays_and_which_rule_chose_the_rest(case: Case) -> None:
     result = take(case)
     assert isinstance(result, Picked)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == STEPS[case.name]
 
 
-def test_more_than_there_is() -> None:
+def test_more_than_available() -> None:
     result = complete_packed(ONE_NODE, mask("1,11"), 4, mask("1"))
     assert result == AllocationError("not enough cpus available to satisfy request: requested=4, available=2")

@@ -1,4 +1,4 @@
-"""Which moves between sizes KEP-5554 forbids, and the words for every refusal of a resize."""
+"""Which moves between sizes KEP-5554 forbids, and the message of every rejection of a resize."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NO_BASELINE = (
 
 
 def request_for(allocated: str, requested: str) -> ResizeRequest:
-    """Ask for a size where the status tells another; a dash stands for no value."""
+    """Request a size when the status has another; a dash means no value."""
     wanted = app("" if requested == "-" else f"cpu={requested}", name="c")
     status = None if allocated == "-" else Quantity.parse(allocated)
     return ResizeRequest.of(pod_of(wanted), pod_of(app(name="c")), {"c": status})
@@ -81,7 +81,7 @@ MOVES = {
         reason="inconsistentCPUAllocationError", message=TO_EXCLUSIVE.format("2", "-1"), container="c"
     ),
 }
-"""CPUs that the status tells, CPUs asked for, CPUs promised; and why not."""
+"""The CPUs in the status, the CPUs requested, and the CPUs promised; and the rejection."""
 
 
 @pytest.mark.parametrize("move", MOVES)
@@ -93,14 +93,14 @@ def test_which_moves_are_forbidden(move: tuple[str, str, str | None]) -> None:
 
 
 def test_a_container_without_a_status_may_move() -> None:
-    """As init containers and sidecars do in the reference implementation."""
+    """This is the case of init containers and sidecars in the reference implementation."""
     request = replace(request_for("2", "500m"), allocated={})
     assert infeasible(request, request.pod.containers[0], None) is None
     request = replace(request, allocated={"c": None})
     assert request.allocated_cpus(request.pod.containers[0]) == 0
 
 
-def test_an_allocator_that_finds_no_cpus_says_why() -> None:
+def test_an_allocator_that_finds_no_cpus_gives_the_reason() -> None:
     why = not_a_subset("reusable CPUs", mask("0-3"), "available CPUs", mask("0,9"))
     assert why == "reusable CPUs 0-3 are not a subset of available CPUs 0,9"
     assert cannot_allocate("p", "c", why) == Rejected(
@@ -120,7 +120,7 @@ def test_a_pod_that_holds_cpus_as_a_whole_cannot_be_resized() -> None:
     )
 
 
-def test_the_names_of_reasons_are_those_of_the_kep() -> None:
+def test_reasons_have_the_names_of_the_kep() -> None:
     assert sorted(ResizeReason) == [
         "ResizeAllocateCPUsError",
         "UnsupportedLifecycleOperationError",
@@ -138,7 +138,7 @@ KINDS: tuple[Container, ...] = (
 )
 
 
-def test_a_status_tells_what_app_containers_run_with() -> None:
+def test_a_status_reports_what_app_containers_run_with() -> None:
     running = pod_of(*KINDS)
     request = ResizeRequest.of(pod_of(app("cpu=4", name="a")), running)
     assert request.allocated == {"a": Quantity.parse("2"), "b": None}
@@ -150,7 +150,7 @@ def test_a_status_tells_what_app_containers_run_with() -> None:
     assert replace(complete, allocated=request.allocated) == request
 
 
-def test_while_a_delay_lasts_the_status_tells_what_a_container_still_has() -> None:
+def test_during_a_delay_the_status_reports_what_a_container_still_has() -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("4", "a"), guaranteed("2", "b")))
     assert status_while_waiting(running, node.state) is None

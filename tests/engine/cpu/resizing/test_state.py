@@ -1,4 +1,4 @@
-"""What a resize makes of the CPU Manager's state, as the reference implementation has it."""
+"""How a resize changes the CPU Manager's state, as in the reference implementation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READINGS: list[Reading] = [resize_by_reference, resize_by_kep]
 
 
 def four_each(seconds: int = 0) -> tuple[Node, StoredPod]:
-    """Return a pod whose containers grew from two CPUs to four; what they lose they lose after the delay."""
+    """Return a pod with two containers that grew from two CPUs to four; they give up CPUs after the delay."""
     node = Setting(config={"topology_manager_policy": "best-effort"}).node()
     node.delays = DelayRules(of_node=seconds * 10**9)
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("2", "b")))
@@ -42,7 +42,7 @@ def pending(node: Node) -> dict[str, str]:
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_cpus_are_shared_again_at_once_or_after_the_delay(reading: Reading) -> None:
-    """Of a container that stays as it is nothing is taken, now or later (KEP-6122)."""
+    """A container that keeps its size loses nothing, now or later (KEP-6122)."""
     node, running = four_each()
     node.resize(changed(running, a="cpu=3"), reading)
     assert (held(node, "a"), shared(node), pending(node)) == ("0-1,4", "5,8-11", {})
@@ -52,7 +52,7 @@ def test_cpus_are_shared_again_at_once_or_after_the_delay(reading: Reading) -> N
 
 
 def test_a_container_that_grows_loses_nothing_later() -> None:
-    """The other one still does."""
+    """The other container still gives up its CPUs."""
     node, running = four_each(seconds=30)
     assert node.resize(running := changed(running, a="cpu=3", b="cpu=3")).verdict == Admitted()
     assert pending(node) == {"a": "0-1,4", "b": "2-3,6"}
@@ -61,8 +61,8 @@ def test_a_container_that_grows_loses_nothing_later() -> None:
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_size_that_stays_leaves_the_shared_pool_alone(reading: Reading) -> None:
-    """Even where a CPU is shared by mistake."""
+def test_an_unchanged_size_leaves_the_shared_pool_alone(reading: Reading) -> None:
+    """This holds even if a CPU is in the pool by mistake."""
     node, running = four_each()
     node.state.default |= mask("4")
     assert node.resize(running, reading).verdict == Admitted()
@@ -70,7 +70,7 @@ def test_a_size_that_stays_leaves_the_shared_pool_alone(reading: Reading) -> Non
 
 
 def test_the_reference_implementation_lends_what_another_container_has() -> None:
-    """An init container lends all of its CPUs on every resize, to a container that is new to them."""
+    """On every resize, an init container lends all of its CPUs to a container that had none."""
     both, half = "cpu=3 memory=1Gi", "cpu=1500m memory=1Gi"
     node = Setting(config={"reserved_system_cpus": "0"}).node()
     running = admitted(node, pod_of(init(both, both, "i"), sidecar(half, half, "s"), guaranteed("2", "a")))

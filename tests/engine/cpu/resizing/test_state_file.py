@@ -1,4 +1,4 @@
-"""What a resize leaves in ``cpu_manager_state``: baselines, where gate and release keep them."""
+"""What a resize leaves in ``cpu_manager_state``: baselines, if feature gate and release keep them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Files:
 
 
 def data(text: str) -> Any:
-    """Return what kubelets from 1.37 on read; older ones read what stands beside it."""
+    """Return what kubelets from 1.37 on read; older ones read the fields next to it."""
     return json.loads(json.loads(text)["data"])
 
 
@@ -83,8 +83,8 @@ def test_after_a_restart_the_promise_still_holds() -> None:
 
 
 @pytest.mark.parametrize(("minor", "gates"), [(38, OFF), (38, {}), (36, PREVIEW), (36, {}), (34, PREVIEW)])
-def test_without_gate_or_release_nothing_of_it_is_written(minor: int, gates: Mapping[str, bool]) -> None:
-    """The bytes are those of a kubelet that has never heard of resizes; baselines came with 1.37."""
+def test_without_gate_or_release_no_baselines_are_written(minor: int, gates: Mapping[str, bool]) -> None:
+    """The bytes are those of a kubelet that does not know resizes; baselines were added in 1.37."""
     setting = Setting(minor=minor, gates=gates)
     node = two_cpus(setting)
     assert not node.state_file().baselines
@@ -94,8 +94,8 @@ def test_without_gate_or_release_nothing_of_it_is_written(minor: int, gates: Map
     assert Files(setting).write(node) == text
 
 
-def test_one_that_forgets_the_promise_takes_the_present_for_it() -> None:
-    """Up to 1.36 a restart promises a container whatever it holds by then."""
+def test_a_kubelet_without_baselines_promises_what_a_container_has_at_restart() -> None:
+    """Up to 1.36, a restart promises a container the CPUs that it holds at that time."""
     setting = Setting(minor=36)
     node, files = two_cpus(setting), Files(setting)
     assert resized(node, setting, 4) is ResizeResult.ADMITTED

@@ -1,4 +1,4 @@
-"""KEP-5554's own examples, and more of them worked out by hand, step by step on one node."""
+"""KEP-5554's examples, and more that were worked out by hand, step by step on one node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPOLOGY_AFFINITY, PROHIBITED = "TopologyAffinityError", "prohibitedCPUAllocatio
 
 @dataclass(frozen=True)
 class Story:
-    """A container's sizes, one after the other, and the CPUs that it has then, or the reason of a refusal."""
+    """A container's successive sizes, and the CPUs that it has after each, or the reason for a rejection."""
 
     name: str
     first: tuple[int, str]
@@ -58,7 +58,7 @@ STORIES = [
         on(topology_manager_policy="single-numa-node", cpu_manager_policy_options=FULL_CORES),
     ),
     Story(
-        "down need not undo up in order",
+        "down does not undo up in reverse order",
         (2, "6-7"),
         ((8, "0-7"), (10, "0-9"), (6, "0-1,6-9"), (5, "0,6-9"), (2, "6-7")),
         on(),
@@ -87,8 +87,8 @@ STORIES = [
 
 @pytest.mark.parametrize("semantics", [resize_by_kep, resize_by_reference])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_a_container_through_its_sizes(story: Story, semantics: Any) -> None:
-    """Both readings of the KEP agree on these."""
+def test_a_container_changes_size_step_by_step(story: Story, semantics: Any) -> None:
+    """Both readings of the KEP agree on these stories."""
     node = story.setting.node()
     size, cpus = story.first
     running = admitted(node, pod_of(guaranteed(str(size))))
@@ -114,7 +114,7 @@ def test_a_preset_container_keeps_the_cpus_that_it_was_promised() -> None:
 
 
 def test_the_keps_story_of_two_pods() -> None:
-    """CPUs that a pod leaves are there for others; a container that shrinks keeps what it got first."""
+    """CPUs of a removed pod are free for others; a container that shrinks keeps what it got first."""
     flat = with_memory(machine_info(CoreAt((cpu,)) for cpu in range(16)))
     node = on(flat, reserved_system_cpus="0").node()
     one = admitted(node, pod_of(guaranteed("2"), name="one"))
@@ -134,8 +134,8 @@ def test_the_keps_story_of_two_pods() -> None:
 
 
 @pytest.mark.parametrize("policy", ["restricted", "best-effort"])
-def test_the_reference_refuses_a_smaller_size_that_the_kep_wants(policy: str) -> None:
-    """Its hint leaves out a NUMA node that the container is on; the KEP only wants a part of what it has."""
+def test_the_reference_rejects_a_smaller_size_that_the_kep_allows(policy: str) -> None:
+    """Its hint omits a NUMA node that the container is on; the KEP only needs a part of its CPUs."""
     node = on(topology_manager_policy=policy, reserved_system_cpus="11").node()
     running = admitted(node, pod_of(guaranteed("4")))
     node.resize(running := changed(running, c="cpu=8"))

@@ -195,6 +195,7 @@ def compare_versions(
         uses_drop_ins=uses_drop_ins,
         flags=frozenset(flags_of(loaded.setup.arguments).names)
         | ({"config-dir"} if uses_drop_ins else set()),
+        architecture=source.machine.architecture or "",
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = _start(source, loaded, states)

@@ -97,13 +97,17 @@ class VersionChanges(NamedTuple):
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, the set fields, and the flags."""
+    """A configuration, the gates it sets in files and flags, the set fields, the flags, and the machine's kind.
+
+    ``architecture`` is what ``uname -m`` prints, empty if it is unknown.
+    """
 
     config: KubeletConfiguration
     gates: Mapping[str, bool] = {}
     set_fields: frozenset[str] = frozenset()
     uses_drop_ins: bool = False
     flags: frozenset[str] = frozenset()
+    architecture: str = ""
 
     @property
     def use(self) -> FeatureUse:
@@ -113,6 +117,7 @@ class ChangeSubject(NamedTuple):
             self.set_fields,
             drop_ins=self.uses_drop_ins,
             gates=self.gates,
+            books=self.architecture in ("", "s390x"),
         )
 
 

@@ -25,7 +25,10 @@ _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
 class FeatureUse(Record):
-    """What a configuration uses; ``many_nodes``: more NUMA nodes than the usual eight."""
+    """What a configuration uses; ``many_nodes``: more NUMA nodes than the usual eight.
+
+    ``books``: the machine has books and drawers (s390x), or its architecture is unknown.
+    """
 
     static_cpus: bool
     static_memory: bool
@@ -43,6 +46,7 @@ class FeatureUse(Record):
     counted_claims: bool
     pod_level_off: bool
     set_fields: frozenset[str]
+    books: bool = True
 
     @classmethod
     def of(
@@ -52,6 +56,7 @@ class FeatureUse(Record):
         *,
         drop_ins: bool,
         gates: Mapping[str, bool],
+        books: bool = True,
     ) -> "FeatureUse":
         """Inspect a configuration; *set_fields* are the fields that do not have their defaults."""
         given = config.cpu_manager_policy_options
@@ -74,6 +79,7 @@ class FeatureUse(Record):
             counted_claims=gates.get("DRANodeAllocatableResources", False),
             pod_level_off=not gates.get("PodLevelResources", True),
             set_fields=set_fields,
+            books=books,
         )
 
     @property
@@ -115,6 +121,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "forgets_removed_pods": lambda use: use.static,
     "keeps_sidecars_apart": lambda use: use.static,
     "has_gate_of_exclusive_memory": lambda use: use.static_memory,
+    "knows_books": lambda use: use.static_cpus and use.books,
     "knows_best_effort_memory": lambda use: "memoryManagerPolicy" in use.set_fields and not use.static_memory,
     "knows_no_swap": lambda use: use.swap,
     "managers_read_requests": lambda use: use.static,

@@ -25,6 +25,7 @@ class Reported:
     gates: Mapping[str, bool] = field(default_factory=dict)
     set_fields: frozenset[str] = frozenset()
     drop_ins: bool = False
+    architecture: str = ""
 
     def changes(self, before: int, after: int) -> VersionChanges:
         subject = ChangeSubject(
@@ -32,6 +33,7 @@ class Reported:
             gates=self.gates,
             set_fields=self.set_fields,
             uses_drop_ins=self.drop_ins,
+            architecture=self.architecture,
         )
         return version_changes(subject, KubeletVersion(before), KubeletVersion(after), SINCE)
 
@@ -153,6 +155,15 @@ CASES = [
         (36, 37),
         {"writes_cpu_checkpoint_v4", "refuses_cpu_checkpoint_v1"},
         {"tolerates_pod_level_cpu_state", "writes_memory_checkpoint_v3", "keeps_baselines"},
+    ),
+    Case("cores in books", Reported(config=STATIC), (31, 32), {"knows_books"}),
+    Case("cores in books of s390x", Reported(config=STATIC, architecture="s390x"), (31, 32), {"knows_books"}),
+    Case(
+        "a machine without books",
+        Reported(config=STATIC, architecture="x86_64"),
+        (31, 32),
+        set(),
+        {"knows_books"},
     ),
     Case(
         "static memory",

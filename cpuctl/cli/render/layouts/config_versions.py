@@ -44,7 +44,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*map(_rule, document["rules"]))
     if "pods" in document:
         yield Lines.of(*_pods(document, document["pods"]))
-    yield Lines.of(_closing(document), *unseen)
+    yield Lines.of(_closing(document), *_legend(document, wide=wide), *unseen)
 
 
 def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
@@ -69,34 +69,47 @@ def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Ite
 
 
 def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Cell]:
-    """Show what changes, under one heading as long as that would be the same."""
-    above = ""
-    for change in document["behaviours"]:
-        on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
-        known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
-        uncertain = "" if wide else _DOUBTS[change["standing"]]
-        begin = ", ".join((change["since"], *change["backports"]))
-        shown = " (affects these pods)" if change.get("shownByPods") else ""
-        shown = " (affects these state files)" if change.get("shownByState") else shown
-        heading = f"{begin}, {change['area']}{uncertain}{shown}{known}"
-        if heading != above:
-            yield Cell(heading)
-        above = heading
-        yield Cell(f"  before: {change['before']}")
-        yield Cell(f"  after:  {change['after']}")
+    """Show what changes in the order of releases, each heading once."""
+    under: dict[str, list[answers.BehaviourChange]] = {}
+    for change in sorted(document["behaviours"], key=_order):
+        under.setdefault(_heading(change, wide=wide), []).append(change)
+    for heading, changes in under.items():
+        yield Cell(heading)
+        for change in changes:
+            yield Cell(f"  before: {change['before']}")
+            yield Cell(f"  after:  {change['after']}")
+
+
+def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool]:
+    return (
+        [int(part) for part in change["since"].split(".")],
+        change["area"],
+        change["standing"] != "verified",
+    )
+
+
+def _heading(change: answers.BehaviourChange, *, wide: bool) -> str:
+    on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
+    known = f" [{change['standing']}{on}; {change['source']}]" if wide else _DOUBTS[change["standing"]]
+    shown = " (affects these pods)" if change.get("shownByPods") else ""
+    shown = " (affects these state files)" if change.get("shownByState") else shown
+    begin = ", ".join((change["since"], *change["backports"]))
+    return f"{begin}, {change['area']}{shown}{known}" if wide else f"{begin}, {change['area']}{known}{shown}"
 
 
 def _gates(document: answers.ComparedVersions) -> Table:
+    """Show the stages of gates, and the values that the configuration sets, if any."""
+    sets = any(gate["setTo"] is not None for gate in document["featureGates"])
     rows = tuple(
         (
             Cell(gate["gate"]),
             Cell(_stage(gate["before"], on=gate["enabledBefore"])),
             Cell(_stage(gate["after"], on=gate["enabledAfter"])),
-            Cell("-" if gate["setTo"] is None else str(gate["setTo"]).lower()),
+            *([Cell("-" if gate["setTo"] is None else str(gate["setTo"]).lower())] if sets else []),
         )
         for gate in document["featureGates"]
     )
-    names = ("FEATURE GATE", document["from"], document["to"], "SET TO")
+    names = ("FEATURE GATE", document["from"], document["to"], *(["SET TO"] if sets else []))
     return Table(tuple(Column(name) for name in names), rows)
 
 
@@ -123,16 +136,18 @@ def _options(document: answers.ComparedVersions) -> Table:
 
 def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
     if not pods:
-        starts = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
-        yield (
-            "The result for these pods is the same."
-            if starts
-            else "The result for these pods is unknown: neither kubelet is known to start."
-        )
+        yield _same_pods([document["start"][side]["outcome"] for side in _SIDES])
     for pod in pods:
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"
         yield f"  {document['to']}: {pod['after']}"
+
+
+def _same_pods(outcomes: Sequence[str]) -> str:
+    if "Started" in outcomes:
+        return "The result for these pods is the same."
+    unknown = "is known to" if "Undetermined" in outcomes else "would"
+    return f"The pods were not compared: neither kubelet {unknown} start."
 
 
 def _flag(change: answers.FlagChange) -> str:
@@ -140,8 +155,16 @@ def _flag(change: answers.FlagChange) -> str:
 
 
 def _rule(change: answers.RuleChange) -> str:
-    when = "from" if change["known"] else "before"
-    return f"{change['setting']}: error {when} {change['since']} ({change['stage']}): {change['words']}"
+    since, checked = change["since"], "is checked from" if change["known"] else "was checked before"
+    when = f"{checked} {since}{' on' if change['known'] else ''} ({change['stage']})"
+    return f"{change['setting']} {when}; error if the value is invalid: {change['words']}"
+
+
+def _legend(document: answers.ComparedVersions, *, wide: bool) -> Iterator[str]:
+    gates = (stage for gate in document["featureGates"] for stage in (gate["before"], gate["after"]) if stage)
+    documented = not wide and any(each["standing"] == "documented" for each in document["behaviours"])
+    if documented or not all(stage["verified"] for stage in gates):
+        yield "Not verified: known from source code or documentation, not from recordings of a kubelet."
 
 
 def _closing(document: answers.ComparedVersions) -> str:

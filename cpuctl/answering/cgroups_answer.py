@@ -39,7 +39,10 @@ def show_document(
     """
     groups = [_group(snapshot, group, rules) for group in snapshot.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
-    following: AuditPart = {"next": audit} if audit and differing else {}
+    audited = any(
+        value["differs"] for group in groups for name, value in group["files"].items() if _is_audited(name)
+    )
+    following: AuditPart = {"next": audit} if audit and audited else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsShow",
@@ -50,6 +53,11 @@ def show_document(
         "unreadable": unreadable_answer(unreadable),
         **following,
     }
+
+
+def _is_audited(file: str) -> bool:
+    """Return whether an audit reports wrong values of a file: CPU sets, NUMA nodes and quotas."""
+    return file.startswith("cpuset.") or file in ("cpu.max", "cpu.cfs_quota_us")
 
 
 def _group(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Group:

@@ -97,7 +97,7 @@ class VersionChanges(NamedTuple):
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, the set fields, the flags, and the machine's kind.
+    """A configuration, the gates it sets in files and flags, the set fields, the flags, the architecture.
 
     ``architecture`` is what ``uname -m`` prints, empty if it is unknown.
     """

@@ -136,16 +136,20 @@ def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator
     for group in groups:
         title, files = _title(group), group["files"]
         for name, value in files.items():
+            in_effect = name in _MEMS_IN_EFFECT  # follows from the configured value
             known = wide and value["expected"] and value["actual"] is not None
-            # The effective values follow from the configured ones.
-            worth_showing = value["differs"] and not (
-                name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"]
-            )
-            if worth_showing or (known and name not in shown):
+            follows = in_effect and files["cpuset.mems"]["differs"] and not wide
+            if (value["differs"] and not follows) or (known and name not in shown and not in_effect):
                 style = "red" if value["differs"] else ""
                 expected = " or ".join(text or "none" for text in value["expected"])
                 yield Cell(title), Cell(name), Cell(value["actual"] or "none", style), Cell(expected)
                 title = ""
+
+
+def _weights(group: Group) -> Sequence[str]:
+    """Return the expected weights of a group whose weight is wrong."""
+    value = group["files"].get("cpu.weight")
+    return value["expected"] if value and value["differs"] else ()
 
 
 _NO_GROUPS = (
@@ -165,6 +169,8 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     yield Cell(f"{counted(summary['groups'], 'group')}, {verdict}", style)
     if not summary["groups"]:
         yield Cell(_NO_GROUPS)
+    if any(len(_weights(group)) > 1 for group in document["groups"]):
+        yield Cell("Two expected values of cpu.weight: they depend on the OCI runtime (--oci-runtime)")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
     if command := document.get("next"):

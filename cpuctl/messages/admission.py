@@ -67,7 +67,7 @@ ADMISSION = (
         meaning="fewer CPUs are free for exclusive use than the container requests: reserved CPUs and CPUs "
         f"of other Guaranteed containers are not free; {_LOOP}",
         fix="request fewer CPUs, or move a pod with exclusive CPUs to another node",
-        commands=(EXPLAIN, "cpuctl checkpoint verify /var/lib/kubelet"),
+        commands=(EXPLAIN, "sudo cpuctl checkpoint verify"),
     ),
     Message(
         code="cpu-accounting",
@@ -209,7 +209,7 @@ ADMISSION = (
         ),
         meaning="the kubelet has recorded a different number of devices for this container than it "
         "requests now",
-        commands=("cpuctl checkpoint verify /var/lib/kubelet",),
+        commands=("sudo cpuctl checkpoint verify",),
     ),
     Message(
         code="node-full",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from cpuctl.messages.message import Message, Speaker, Text
 
-_SHOW = "cpuctl cgroups show"
-_AUDIT = "cpuctl audit --check cpusets"
+_SHOW = "sudo cpuctl cgroups show"
+_AUDIT = "sudo cpuctl audit --check cpusets"
 
 
 def _refused(file: str, reason: str) -> tuple[Text, ...]:
@@ -31,7 +31,7 @@ CGROUP_WRITES = (
         "cgroup v1, exclusive CPUs of a sibling group",
         fix="check whether CPUs have gone offline, and whether the kubelet runs in a container or VM "
         "with fewer CPUs than it detects",
-        commands=("cpuctl topology show", "cpuctl checkpoint verify /var/lib/kubelet", _SHOW),
+        commands=("cpuctl topology show", "sudo cpuctl checkpoint verify", _SHOW),
     ),
     Message(
         code="cpuset-denied",
@@ -54,7 +54,7 @@ CGROUP_WRITES = (
         "real-time or deadline reservation run on them",
         fix="restrict the child groups first, from the innermost outwards; cpuctl cgroups apply does this "
         "in the right order",
-        commands=(_SHOW, "cpuctl cgroups apply"),
+        commands=(_SHOW, "sudo cpuctl cgroups apply"),
     ),
     Message(
         code="cpuset-empty",

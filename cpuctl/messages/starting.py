@@ -263,7 +263,7 @@ STARTING = (
         ),
         meaning="a CPU list or a number is not in the format that the kubelet expects",
         fix="write CPU lists as 0-3,8, without spaces",
-        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
+        commands=(CHECK, "sudo cpuctl checkpoint verify"),
         general=True,
     ),
     Message(
@@ -306,7 +306,7 @@ STARTING = (
         speaker=Speaker.KUBELET,
         texts=(Text("runtime error: {cause:rest}"), Text("panic: {cause:rest}")),
         meaning="the kubelet crashed: a kubelet bug triggered by its settings, the machine or a state file",
-        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet", "cpuctl plan -f PODS -m NODE"),
+        commands=(CHECK, "sudo cpuctl checkpoint verify", "cpuctl plan -f PODS -m NODE"),
         general=True,
     ),
     Message(
@@ -319,7 +319,7 @@ STARTING = (
             Text("failed to load kubelet config file"),
         ),
         meaning="the kubelet exits during startup; the reason follows in the message, or in err=",
-        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
+        commands=(CHECK, "sudo cpuctl checkpoint verify"),
         general=True,
     ),
 )

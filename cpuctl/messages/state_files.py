@@ -8,8 +8,8 @@ from __future__ import annotations
 from cpuctl.checkpoints.model import DRAIN
 from cpuctl.messages.message import Message, Speaker, Text
 
-_VERIFY = "cpuctl checkpoint verify /var/lib/kubelet"
-_REPAIR = "cpuctl checkpoint repair /var/lib/kubelet"
+_VERIFY = "sudo cpuctl checkpoint verify"
+_REPAIR = "sudo cpuctl checkpoint repair"
 _BOTH = (_VERIFY, _REPAIR)
 
 STATE_FILES = (
@@ -117,7 +117,7 @@ STATE_FILES = (
         meaning="the checksum of a state file does not match its content: the file was edited manually, "
         "truncated, or written by a release that computes checksums differently",
         fix="repair the file, or migrate it if it was written by another release",
-        commands=(_VERIFY, _REPAIR, "cpuctl checkpoint migrate /var/lib/kubelet --to VERSION"),
+        commands=(_VERIFY, _REPAIR, "sudo cpuctl checkpoint migrate -m live --to VERSION"),
     ),
     Message(
         code="state-file",

@@ -36,7 +36,7 @@ def pods(result: Result) -> list[dict[str, Any]]:
     return found
 
 
-def requesting(name: str, **counts: int) -> bytes:
+def asking(name: str, **counts: int) -> bytes:
     """Write a pod that requests devices such as ``gpu``."""
     limits = {f"nvidia.com/{resource}": count for resource, count in counts.items()}
     containers = [{"name": "main", "resources": {"limits": limits}}]
@@ -77,7 +77,7 @@ def test_without_devices_the_outcome_is_undetermined(cpuctl: Cpuctl) -> None:
 
 
 def test_resources_missing_from_the_file_stay_undetermined(cpuctl: Cpuctl) -> None:
-    (pod,) = pods(plan(cpuctl, "-f", "-", *COUNTED, stdin=requesting("p", gpu=1, fpga=1)))
+    (pod,) = pods(plan(cpuctl, "-f", "-", *COUNTED, stdin=asking("p", gpu=1, fpga=1)))
     assert pod["why"] == "it requests nvidia.com/fpga, which is not described (use --devices)"
 
 
@@ -92,12 +92,12 @@ def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
 
 def test_a_running_pod_gets_the_devices_that_the_kubelet_reports(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """``default/running`` holds one of the two devices at node 0."""
-    (tmp_path / "pod.json").write_bytes(requesting("p", gpu=2))
+    (tmp_path / "pod.json").write_bytes(asking("p", gpu=2))
     aligned = ("-f", str(tmp_path / "pod.json"), *ANSWERED)
     assert [grant["numaNodes"] for grant in pods(plan(cpuctl, *aligned))[0]["containers"][0]["devices"]] == [
         {"1": 2}
     ]
-    (again,) = pods(plan(cpuctl, "-f", "-", *ANSWERED, stdin=requesting("running", gpu=1)))
+    (again,) = pods(plan(cpuctl, "-f", "-", *ANSWERED, stdin=asking("running", gpu=1)))
     assert again["containers"][0]["devices"][0]["numaNodes"] == {"0": 1}
 
 
@@ -121,7 +121,7 @@ def test_a_rejection_uses_the_kubelets_message(cpuctl: Cpuctl) -> None:
         plan(
             cpuctl,
             *("-f", "-", *COUNTED, "--kubelet-args", "--topology-manager-policy=none"),
-            stdin=requesting("p", gpu=4),
+            stdin=asking("p", gpu=4),
         )
     )
     assert (pod["reason"], pod["container"]) == ("UnexpectedAdmissionError", "main")
@@ -140,7 +140,7 @@ def test_explain_takes_devices_into_account(cpuctl: Cpuctl) -> None:
 
 
 def test_undescribed_devices_are_named_with_a_file_to_fill_in(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    result = plan(cpuctl, "-f", "-", stdin=requesting("p", gpu=2))
+    result = plan(cpuctl, "-f", "-", stdin=asking("p", gpu=2))
     (pod,) = pods(result)
     assert pod["outcome"] == "Undetermined"
     text = result.err[result.err.index("fill in {") + 8 :]
@@ -148,18 +148,18 @@ def test_undescribed_devices_are_named_with_a_file_to_fill_in(cpuctl: Cpuctl, tm
     assert draft["resources"] == {"nvidia.com/gpu": {"0": 0, "1": 0}}
     draft["resources"]["nvidia.com/gpu"]["1"] = 2
     (tmp_path / "filled.json").write_text(json.dumps(draft))
-    filled = plan(cpuctl, "-f", "-", "--devices", str(tmp_path / "filled.json"), stdin=requesting("p", gpu=2))
+    filled = plan(cpuctl, "-f", "-", "--devices", str(tmp_path / "filled.json"), stdin=asking("p", gpu=2))
     assert pods(filled)[0]["containers"][0]["devices"][0]["numaNodes"] == {"1": 2}
     assert "fill in" not in filled.err
 
 
 def test_devices_can_be_assumed_to_suffice(cpuctl: Cpuctl) -> None:
-    result = plan(cpuctl, "-f", "-", "--assume-devices", stdin=requesting("p", gpu=500))
+    result = plan(cpuctl, "-f", "-", "--assume-devices", stdin=asking("p", gpu=500))
     assert pods(result)[0]["outcome"] == "Admitted"
     assert (
         "warning: nvidia.com/gpu: assumed to be available in sufficient number on every NUMA node"
         in result.err
     )
-    reported = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=requesting("p", gpu=500))
+    reported = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=asking("p", gpu=500))
     assert pods(reported)[0]["outcome"] == "Rejected"
     assert "assumed" not in reported.err

@@ -125,7 +125,7 @@ def check(tmp_path: Path, cpuctl: Cpuctl) -> Check:
     return call
 
 
-def apply_fix(config: Config, fix: str, check: Check, machine: str) -> Config:
+def done(config: Config, fix: str, check: Check, machine: str) -> Config:
     """Apply a fix to a configuration."""
     changed: Config = json.loads(json.dumps(config))
     if command := re.search(r"cpuctl config reserve((?: --[\w-]+ \d+)?)", fix):
@@ -205,7 +205,7 @@ def errors_until_started(config: Config, check: Check, *words: str, machine: str
         reported.append(answer[0])
         fixes = [line.removeprefix("  fix: ") for line in answer if line.startswith("  fix: ")]
         assert fixes, result.out
-        config = apply_fix(config, fixes[0], check, machine)
+        config = done(config, fixes[0], check, machine)
     raise AssertionError(reported)
 
 

@@ -1,4 +1,4 @@
-"""Running command lines in this process, from the project's root."""
+"""Run command lines in this process, from the project's root."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Cpuctl = Callable[..., Result]
 
 @pytest.fixture
 def cpuctl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cpuctl:
-    """Return a function that runs cpuctl with the words given."""
+    """Return a function that runs cpuctl with the given arguments."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("NO_COLOR", "1")
 

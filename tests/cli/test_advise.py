@@ -51,7 +51,7 @@ def answer(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
 def test_every_row_is_accepted_as_a_drop_in_or_in_place_of_the_file(
     cpuctl: Cpuctl, config: str, tmp_path: Path
 ) -> None:
-    """And the kubelet then has the settings that the row tells of, and admits as many pods."""
+    """The kubelet then has the settings that the row shows, and admits as many pods."""
     words = ("-q", *MACHINE, "--kubelet-config", config)
     document = answer(cpuctl, *words, *PODS, "--keep", "reservedSystemCPUs")
     assert document["proposals"]
@@ -88,7 +88,7 @@ def test_the_pods_that_are_not_admitted_are_named(cpuctl: Cpuctl, config: str) -
 
 
 def test_pods_that_run_come_first(cpuctl: Cpuctl) -> None:
-    """They have come before: the new one finds what they leave."""
+    """They are admitted first: the new pod gets what they leave."""
     machine = ("-m", "synthetic:1s1n10c2t,near,mem=8Gi", "--pods", "fixtures/fragmented/pods.json")
     document = answer(cpuctl, *machine, "-T", "new=6/6,256Mi", "--keep", "cpuManagerPolicy")
     assert document["current"]["service"]["notAdmitted"] == ["default/new"]
@@ -96,7 +96,7 @@ def test_pods_that_run_come_first(cpuctl: Cpuctl) -> None:
 
 
 def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
-    """Katalyst's way takes the node with most room, so that both pods find one of their own without hints."""
+    """Katalyst's policy takes the NUMA node with the most free CPUs: each pod gets its own without hints."""
     flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1")
     kept = [word for name in ("cpuManagerPolicyOptions", "topologyManagerPolicy", "memoryManagerPolicy",
             "reservedSystemCPUs", "cpuManagerPolicy") for word in ("--keep", name)]  # fmt: skip
@@ -112,7 +112,7 @@ def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
     assert plain["proposals"] == []
 
 
-def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_configuration_that_cannot_be_loaded_is_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "kubelet.yaml").write_text(CONFIG + "maxPods: many\n")
     words = (*MACHINE, "--kubelet-config", str(tmp_path / "kubelet.yaml"), *PODS)
     assert answer(cpuctl, *words, code=3)["start"]["outcome"] == "Refused"
@@ -122,8 +122,8 @@ def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path:
     assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
 
 
-def test_what_a_snippet_cannot_change_is_told(cpuctl: Cpuctl, config: str) -> None:
-    """Flags win over every file, and 1.28 puts defaults in place of what a drop-in does not name."""
+def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -> None:
+    """Flags override every file, and 1.28 resets to defaults what a drop-in does not set."""
     flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1 --kube-reserved=memory=1Gi")
     kept = ("--keep", "reservedSystemCPUs", "--keep", "cpuManagerPolicyOptions")
     rows = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)["proposals"]
@@ -141,8 +141,8 @@ def test_what_a_snippet_cannot_change_is_told(cpuctl: Cpuctl, config: str) -> No
     assert "A drop-in file is not enough for row" in shown
 
 
-def test_a_row_that_is_not_there_is_no_configuration(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Whatever the form: nothing is on stdout, and it is said why."""
+def test_a_row_that_does_not_exist_prints_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """In every form: stdout stays empty and the reason is reported."""
     for form in ("table", "json", "yaml"):
         words = ("-q", *MACHINE, *PODS, "--budget", "1", "-o", form)
         done = cpuctl("advise", *words, "--snippet", "9")
@@ -155,8 +155,8 @@ def test_a_row_that_is_not_there_is_no_configuration(cpuctl: Cpuctl, tmp_path: P
     assert "maxPods" in done.err
 
 
-def test_where_nothing_starts_no_row_is_shown(cpuctl: Cpuctl) -> None:
-    """Without the size of its memory nobody knows whether a kubelet starts that keeps some from pods."""
+def test_no_row_is_shown_if_nothing_starts(cpuctl: Cpuctl) -> None:
+    """If the size of its memory is unknown, so is whether a kubelet that reserves memory starts."""
     words = ("-m", "synthetic:1s1n4c1t,mem=-", "--kubelet-args", "--kube-reserved=memory=1Gi", "-T", "a=1/1")
     document = answer(cpuctl, *words, code=3)
     assert (document["current"]["start"]["outcome"], document["proposals"]) == ("Undetermined", [])
@@ -188,7 +188,7 @@ main()
 
 
 def test_an_interrupted_search_shows_what_it_found() -> None:
-    """Ctrl-C ends it between two settings; the exit code is what shells expect."""
+    """Ctrl-C ends it between two settings; the exit code is the one that shells expect."""
     words = ("advise", *MACHINE, *PODS, "-q", "-o", "json")
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, *words], capture_output=True, text=True, cwd=ROOT, check=False
@@ -198,7 +198,7 @@ def test_an_interrupted_search_shows_what_it_found() -> None:
     assert (search["ended"], search["tried"]) == ("stopped", 3)
 
 
-def test_moves_are_told_in_their_order(cpuctl: Cpuctl) -> None:
+def test_moves_are_listed_in_order(cpuctl: Cpuctl) -> None:
     document = answer(cpuctl, "--defragment", *FRAGMENTED, "-T", "big=8/8,256Mi")
     assert (document["moves"], document["fewest"], document["largest"]) == (1, True, None)
     assert document["pod"]["now"]["reason"] == "TopologyAffinityError"
@@ -209,14 +209,14 @@ def test_moves_are_told_in_their_order(cpuctl: Cpuctl) -> None:
     ]
 
 
-def test_the_largest_pod_is_looked_for_where_none_is_given(cpuctl: Cpuctl) -> None:
-    """20 CPUs are free, or 12; no node of 14 keeps more than 10 for one pod, for 8 and 4 are on the other."""
+def test_without_a_pod_the_largest_that_fits_is_found(cpuctl: Cpuctl) -> None:
+    """With 8 and 4 of one NUMA node's 14 CPUs in use and 4 of the other's, 10 are left for one pod."""
     document = answer(cpuctl, "--defragment", *FRAGMENTED)
     assert document["largest"] == {"cpus": 10, "now": 6, "proven": True}
     assert [each["pod"] for each in document["steps"]] == ["shop/web", "", "shop/web"]
 
 
-def test_no_moves_is_a_no(cpuctl: Cpuctl) -> None:
+def test_the_exit_code_is_3_if_no_moves_help(cpuctl: Cpuctl) -> None:
     words = ("--defragment", *FRAGMENTED, "-T", "big=12/12,256Mi")
     document = answer(cpuctl, *words, code=3)
     assert (document["moves"], document["steps"], document["fewest"]) == (None, [], True)
@@ -226,14 +226,14 @@ def test_no_moves_is_a_no(cpuctl: Cpuctl) -> None:
     assert "not certain" in cpuctl("advise", "-q", *words, "--budget", "20").out
 
 
-def test_pods_of_which_only_the_state_tells_are_named(cpuctl: Cpuctl) -> None:
+def test_pods_known_only_from_state_files_are_named(cpuctl: Cpuctl) -> None:
     words = ("--defragment", *FRAGMENTED[:-2], "-T", "big=8/8,256Mi")
     document = answer(cpuctl, *words, code=3)
     assert len(document["immovable"]) == 3
     assert all("--pods" in each["why"] for each in document["immovable"])
 
 
-def test_without_a_policy_for_cpus_there_is_no_largest(cpuctl: Cpuctl) -> None:
+def test_without_a_static_cpu_policy_there_is_no_largest_pod(cpuctl: Cpuctl) -> None:
     words = (*FRAGMENTED[:2], "--defragment", "--pods", "fixtures/fragmented/pods.json")
     done = cpuctl("advise", *words)
     assert (done.code, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""What a kubelet cannot decode: the error that it would print, then all to which it would come."""
+"""What a kubelet cannot decode: the error that it would print, then all errors that follow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWERING = {
     "checkpoint new": ("--kubelet-version", "1.36", "-T", "a=1/1"),
     "checkpoint migrate": ("--to", "1.36"),
 }
-"""Commands whose answer depends on whether the kubelet comes up, and what they need."""
+"""Commands whose answer depends on whether the kubelet starts, and the options that they need."""
 COMMANDS = {
     **ANSWERING,
     "pods show": ("--kubelet-version", "1.36", "-T", "a=1/1"),
@@ -42,12 +42,12 @@ EXPECTED = [
     ("conf.d/10.conf:3", "podsPerCore: "),
     ("conf.d/20.conf:3", "topologyManagerScope: "),
 ]
-"""In the order in which a kubelet comes to them: flags, main file, drop-ins."""
+"""In the order in which a kubelet finds them: flags, main file, drop-ins."""
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Write a configuration with mistakes everywhere."""
+    """Write a configuration with mistakes in every file."""
     (tmp_path / "wrong.yaml").write_text(f"{HEAD}cpuManagerPolicy: 7\nmaxPods: many\n")
     (tmp_path / "conf.d").mkdir()
     (tmp_path / "conf.d" / "10.conf").write_text(f"{HEAD}podsPerCore: many\n")
@@ -61,8 +61,8 @@ def words(*flags: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_all_are_told_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> None:
-    """By commands that answer the question among the findings, by all others as errors."""
+def test_all_are_reported_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> None:
+    """Commands that report whether the kubelet starts list them as findings; all others, as errors."""
     more = () if path == "pods show" else ("--config-dir", "conf.d", "--kubelet-args", FLAGS)
     expected = EXPECTED[4:6] if path == "pods show" else EXPECTED
     result = cpuctl(*path.split(), *words(*more), *COMMANDS[path], "-o", "json", cwd=directory)
@@ -80,7 +80,7 @@ def test_all_are_told_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> Non
 
 
 def start_of(document: Any) -> Any:  # JSON
-    """Find whether the kubelet starts in any answer that says so."""
+    """Return the start from any answer that has one."""
     holder = document.get("proof") or document.get("refusal") or document
     start = holder["start"]
     return start["from"] if document["kind"] == "ConfigVersions" else start
@@ -89,28 +89,28 @@ def start_of(document: Any) -> Any:  # JSON
 FLAG, FILE = "--kubelet-args", "--kubelet-config"
 BROKEN = {
     "an unknown flag": (FLAG, "--nothing=1"),
-    "a flag that is gone": (FLAG, "--pod-infra-container-image=pause"),
+    "a removed flag": (FLAG, "--pod-infra-container-image=pause"),
     "a flag's value": (FLAG, "--max-pods=many --v=a"),
     "a field's kind": (FILE, "cpuManagerPolicy: 7\nmaxPods: many\n"),
     "a quantity": (FILE, "evictionHard: {memory.available: 100Mi}\nsyncFrequency: 1\n"),
     "another version": (FILE, "apiVersion: kubelet.config.k8s.io/v2\nkind: KubeletConfiguration\n"),
     "a manifest": (FILE, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"),
-    "no mapping": (FILE, "- a\n- b\n"),
-    "no YAML": (FILE, "a: [\n"),
+    "not a mapping": (FILE, "- a\n- b\n"),
+    "not YAML": (FILE, "a: [\n"),
     "an empty file": (FILE, ""),
     "gates": (FLAG, "--feature-gates=CPUManager=perhaps"),
 }
-"""What a kubelet cannot load, and answers with words of its own."""
+"""What a kubelet cannot load, with an error of its own."""
 UNUSABLE: dict[str, Callable[[Path], object]] = {
     "no such file": Path.exists,
-    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "not text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
     "a directory": Path.mkdir,
 }
-"""What nobody can read as a configuration: what a kubelet would make of it is not known."""
+"""What cannot be read as a configuration: what a kubelet would do with it is unknown."""
 
 
 def given_to(path: str, option: str, value: str, directory: Path) -> tuple[str, ...]:
-    """Write the command line that tells the kubelet something broken."""
+    """Write the command line that gives the kubelet a broken flag or file."""
     if option == FILE:
         head = HEAD if value[:1].islower() and not value.startswith(("apiVersion", "a:")) else ""
         (directory / "broken.yaml").write_text(head + value)
@@ -121,7 +121,7 @@ def given_to(path: str, option: str, value: str, directory: Path) -> tuple[str, 
 @pytest.mark.parametrize("path", ANSWERING)
 @pytest.mark.parametrize("broken", BROKEN)
 def test_every_command_gives_the_same_answer(broken: str, path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Stage, text, what is logged, the way out and what comes after it: as ``config check`` tells them."""
+    """Stage, error, log, fix and later errors are as in ``config check``."""
     checked = cpuctl(*given_to("config check", *BROKEN[broken], tmp_path), "-o", "json", cwd=tmp_path)
     expected = json.loads(checked.out)["start"]
     assert (checked.code, expected["outcome"]) == (3, "Refused")
@@ -142,7 +142,9 @@ def test_every_command_gives_the_same_answer(broken: str, path: str, tmp_path: P
 
 @pytest.mark.parametrize("path", ANSWERING)
 @pytest.mark.parametrize("what", UNUSABLE)
-def test_what_is_no_configuration_is_unusable(what: str, path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_what_is_not_a_configuration_is_unusable(
+    what: str, path: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
     UNUSABLE[what](tmp_path / "other.yaml")
     machine = ("-m", "synthetic:1s1n4c1t,mem=8Gi", FILE, "other.yaml")
     result = cpuctl(*path.split(), *machine, *ANSWERING[path], cwd=tmp_path)
@@ -160,8 +162,8 @@ def test_drop_ins_are_all_read(release: str, directory: Path, cpuctl: Cpuctl) ->
 
 
 @pytest.mark.parametrize("path", ["config versions", "plan"])
-def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
-    """Flags that are gone: first the one that the kubelet would print, then the others."""
+def test_the_other_side_reports_all_too(path: str, cpuctl: Cpuctl) -> None:
+    """Removed flags: first the one that the kubelet would print, then the others."""
     gone = "--azure-container-registry-config=y --pod-infra-container-image=x"
     reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args", gone)
     requested = {
@@ -184,8 +186,8 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
     ]
 
 
-def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Where the configuration that is given cannot be loaded, another file may: then it is planned."""
+def test_a_comparison_checks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """If the given configuration cannot be loaded but the other file can, the other one is planned."""
     (tmp_path / "good.yaml").write_text(HEAD)
     reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--nothing=1", "--kubelet-version", "1.36")
     requested = ("plan", *reported, "-T", "a=1/1", "--compare", "1.37", "good.yaml", "-o", "json")
@@ -211,8 +213,8 @@ def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert "No differences" not in shown
 
 
-def test_what_would_change_is_not_said_of_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:
-    """The other release is asked all the same; that nothing changes is not claimed."""
+def test_no_changes_are_reported_for_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:
+    """The other release is checked all the same; the answer does not claim that nothing changes."""
     reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--pod-infra-container-image=pause")
     result = cpuctl("config", "versions", *reported, "--from", "1.36", "--to", "1.34", columns=300)
     assert result.code == 3

@@ -1,7 +1,7 @@
 """``cpuctl audit`` and ``cgroups show`` on nodes written to disk, and on recordings of them.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
-they are kept.
+The snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be reviewed before
+they are committed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.schemas import follow_schema
 
 
 def faulty(node: NodeTree) -> NodeTree:
-    """Plant one fault of nearly every kind."""
+    """Add one fault of nearly every kind."""
     node.cpuset(node.front, cpus="0-7")
     node.quota(node.server, 150_000, shares=2048)
     node.cpuset(node.server, cpus=OWN, mems="0-1")
@@ -54,8 +54,8 @@ COMMAND = re.compile(r"cpuctl (checkpoint [^&;]*)")
 
 
 @pytest.mark.parametrize("name", ["clean", "faulty"])
-def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """What stands before a restart is run with the options that were given."""
+def test_a_kubelet_is_restarted_only_if_it_would_start(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The check before a restart runs with the given options."""
     node = clean_node() if name == "clean" else faulty(clean_node())
     entries(node, "gone-1", worker="3")
     at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
@@ -76,10 +76,10 @@ def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("reported", [(), ("--kubelet-version", "1.36")])
-def test_a_release_that_nobody_knows_is_asked_for_where_it_is_needed(
+def test_an_unknown_release_is_a_placeholder_where_it_is_needed(
     reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """State files are verified as by any release, but repaired for one."""
+    """State files can be verified for any release, but are repaired for one."""
     node = clean_node()
     entries(node, "gone-1", worker="3")
     at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
@@ -114,7 +114,7 @@ def place(name: str, directory: Path) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, cpuctl: Cpuctl) -> Run:
-    """Return a function that runs cpuctl beside the nodes and the file of pods."""
+    """Return a function that runs cpuctl next to the nodes and the pod file."""
     (tmp_path / "pods.json").write_text(json.dumps(PODS))
 
     def call(*words: str, stdin: bytes = b"", columns: int = 160) -> Result:
@@ -164,7 +164,7 @@ def test_answers(case: Case, form: str, run: Run, snapshot: SnapshotAssertion) -
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_tables_fit_a_narrow_terminal(case: Case, run: Run) -> None:
-    """Wide ones may be wider, but nothing in them is broken."""
+    """Wide ones may be wider, but no word in them is broken."""
     result = run(*case.words, "-o", "table", columns=80)
     assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
     narrow, whole = (run(*case.words, "-o", "wide", columns=width) for width in (80, NO_LIMIT))
@@ -195,7 +195,7 @@ def test_streams_have_one_item_a_line(words: tuple[str, ...], items: str, run: R
     assert len(lines) > 3
 
 
-def test_where_no_group_is_there_none_is_all_right(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_node_without_groups_is_not_reported_as_correct(tmp_path: Path, cpuctl: Cpuctl) -> None:
     machine = str(written(small_machine(), tmp_path / "dump"))
     shown = cpuctl("cgroups", "show", "-m", machine, "--exit-code")
     assert shown.code == 3
@@ -205,7 +205,7 @@ def test_where_no_group_is_there_none_is_all_right(tmp_path: Path, cpuctl: Cpuct
     )
 
 
-def test_what_was_not_recorded_is_to_be_recorded(cpuctl: Cpuctl) -> None:
+def test_the_next_step_records_what_is_missing(cpuctl: Cpuctl) -> None:
     audited = cpuctl("audit", "-m", "fixtures/kubeadm/node7.tar.xz")
     assert audited.code == 3
     assert "not checked: cgroups: " in audited.out
@@ -225,7 +225,7 @@ def test_a_recording_answers_as_the_node_did(words: tuple[str, ...], name: str, 
     assert recorded.code == live.code
 
 
-def test_an_anonymous_recording_tells_the_same_without_names(run: Run) -> None:
+def test_an_anonymous_recording_gives_the_same_answer_without_names(run: Run) -> None:
     assert run("capture", "--root", "faulty", "a.tar.xz", "--anonymize").code == 0
     known = answer(run("audit", "-m", "faulty", "-o", "json"), 3)
     anonymous = answer(run("audit", "-m", "a.tar.xz", "-o", "json"), 3)
@@ -235,8 +235,8 @@ def test_an_anonymous_recording_tells_the_same_without_names(run: Run) -> None:
     assert SERVER not in json.dumps(anonymous)
 
 
-def test_what_a_recording_lacks_was_closed_to_whoever_recorded_it(run: Run, tmp_path: Path) -> None:
-    """Of a node whose state only root may read nobody else can say that nothing is wrong."""
+def test_what_could_not_be_read_while_recording_is_reported_as_closed(run: Run, tmp_path: Path) -> None:
+    """If only root can read the state, the audit of another user cannot say that nothing is wrong."""
     node = place("clean", tmp_path)
     assert run("capture", "--root", "clean", "c.tar").code == 0
     with tarfile.open(tmp_path / "c.tar") as archive:
@@ -254,7 +254,7 @@ def test_what_a_recording_lacks_was_closed_to_whoever_recorded_it(run: Run, tmp_
     assert [each["code"] for each in document["findings"]] == ["state-missing"]
 
 
-def test_a_wrong_list_and_the_memory_that_it_let_elsewhere_are_one_finding(
+def test_a_wrong_list_and_the_memory_that_it_misplaced_are_one_finding(
     cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     node = clean_node()
@@ -266,7 +266,7 @@ def test_a_wrong_list_and_the_memory_that_it_let_elsewhere_are_one_finding(
     assert (finding["code"], "; migratepages 90 1 0" in finding["fix"]) == ("mems-differ", True)
 
 
-def test_the_plan_says_what_must_still_be_so(run: Run) -> None:
+def test_the_plan_records_what_must_not_have_changed(run: Run) -> None:
     plan = answer(run("audit", "-m", "faulty", *NAMED, "-o", "plan"), 3)
     assert [each["path"] for each in plan["state"]] == [
         "/var/lib/kubelet/cpu_manager_state",
@@ -301,8 +301,8 @@ def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpu
     assert [each["checks"] for each in only["unchecked"]] == [["quota"], ["quota"]]
 
 
-def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run, tmp_path: Path) -> None:
-    """must-gather copies /proc/interrupts, and files below /proc/irq, but no empty directories."""
+def test_interrupts_are_read_even_without_their_directories(run: Run, tmp_path: Path) -> None:
+    """must-gather copies /proc/interrupts and files below /proc/irq, but no empty directories."""
     node = place("clean", tmp_path)
     for each in (node / "proc/irq").glob("*/*"):
         if each.is_dir():
@@ -325,13 +325,13 @@ def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run
     assert gap["missing"] == "interrupt affinities (/proc/irq): only interrupt counts are known"
 
 
-def test_a_node_of_which_everything_is_there_has_nothing_unchecked(run: Run, tmp_path: Path) -> None:
+def test_a_complete_node_has_nothing_unchecked(run: Run, tmp_path: Path) -> None:
     place("clean", tmp_path)
     assert json.loads(run("audit", "-m", "clean", "-o", "json").out)["unchecked"] == []
 
 
-def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, tmp_path: Path) -> None:
-    """The kubelet that runs has read another one: all else is audited."""
+def test_reserved_cpus_are_unknown_if_the_configuration_cannot_be_loaded(run: Run, tmp_path: Path) -> None:
+    """The running kubelet has read another one: everything else is audited."""
     (place("clean", tmp_path) / "var/lib/kubelet/config.yaml").write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
     )
@@ -349,12 +349,12 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
     assert (planned.code, planned.out) == (4, "")
 
 
-def test_this_host_can_be_looked_at(cpuctl: Cpuctl) -> None:
+def test_this_host_can_be_audited(cpuctl: Cpuctl) -> None:
     assert cpuctl("audit", "-q", "--exit-zero").code == 0
     assert cpuctl("cgroups", "show", "-q").code == 0
 
 
-def test_a_state_that_no_kubelet_would_load_is_the_finding(run: Run, tmp_path: Path) -> None:
+def test_a_state_that_no_kubelet_would_load_is_a_finding(run: Run, tmp_path: Path) -> None:
     (place("clean", tmp_path) / STATE).write_text('{"policyName":"static"')
     document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
     assert [each["code"] for each in document["findings"]] == ["state-unusable"]
@@ -364,7 +364,7 @@ def test_a_state_that_no_kubelet_would_load_is_the_finding(run: Run, tmp_path: P
     assert shown.startswith("cgroup v2, CPU Manager state that no kubelet would load\n")
 
 
-def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:
+def test_another_state_can_be_specified(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     text = (place("clean", tmp_path) / STATE).read_text()
@@ -382,14 +382,14 @@ def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:
         (("cgroups", "show", "--oci-runtime", "rkt"), "expected runc or crun"),
     ],
 )
-def test_words_that_do_not_fit(words: tuple[str, ...], want: str, run: Run) -> None:
+def test_invalid_options(words: tuple[str, ...], want: str, run: Run) -> None:
     result = run(*words)
     assert (result.code, result.out) == (2, "")
     assert want in result.err
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_recorded_devices_are_looked_at(tmp_path: Path, cpuctl: Cpuctl, *, broken: bool) -> None:
+def test_recorded_devices_are_checked(tmp_path: Path, cpuctl: Cpuctl, *, broken: bool) -> None:
     root = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     path = root / "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
     path.parent.mkdir(parents=True)
@@ -409,7 +409,7 @@ def test_recorded_devices_are_looked_at(tmp_path: Path, cpuctl: Cpuctl, *, broke
 
 
 def shown_files(run: Run, *words: str) -> dict[str, Any]:
-    """Return the files of the database's container as ``cgroups show`` has them."""
+    """Return the files of the database's container as ``cgroups show`` reports them."""
     document = answer(run("cgroups", "show", "-m", "clean", *NAMED, *words, "-o", "json"))
     (found,) = (each["files"] for each in document["groups"] if each["path"].endswith(f"{SERVER}.scope"))
     files: dict[str, Any] = found
@@ -427,7 +427,7 @@ def shown_files(run: Run, *words: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_quota_of_exclusive_cpus_is_lifted_as_the_release_and_its_gate_do(
+def test_the_quota_of_exclusive_cpus_depends_on_the_release_and_its_gate(
     words: tuple[str, ...], quota: str, run: Run
 ) -> None:
     shown = shown_files(run, *words)["cpu.max"]
@@ -438,12 +438,12 @@ def test_the_quota_of_exclusive_cpus_is_lifted_as_the_release_and_its_gate_do(
     ("words", "high", "minimum"),
     [
         (("--kubelet-version", "1.35"), [], []),
-        # Where requests equal limits there is nothing to throttle.
+        # If requests equal limits, there is nothing to throttle.
         (("--kubelet-version", "1.35", "--feature-gates", "MemoryQoS=true"), [], [str(1 << 30)]),
         (("--kubelet-version", "1.36", "--feature-gates", "MemoryQoS=true"), [], ["0"]),
     ],
 )
-def test_memory_is_bounded_and_protected_as_the_gate_and_the_release_do(
+def test_memory_limits_and_protection_depend_on_the_gate_and_the_release(
     words: tuple[str, ...], high: list[str], minimum: list[str], run: Run, tmp_path: Path
 ) -> None:
     node = clean_node()

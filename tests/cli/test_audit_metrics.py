@@ -28,7 +28,7 @@ def node(tmp_path: Path) -> str:
 
 
 def read(text: str) -> dict[str, dict[str, int]]:
-    """Read the values by metric and labels; a series that comes twice is an error, as for the exporter."""
+    """Read the values by metric and labels; a duplicate series is an error, as for the exporter."""
     found: dict[str, dict[str, int]] = {}
     for line in text.splitlines():
         if line.startswith("#"):
@@ -58,7 +58,7 @@ def test_what_an_audit_finds_is_counted(node: str, cpuctl: Cpuctl) -> None:
     assert result.out.endswith("\n")
 
 
-def test_what_was_not_looked_at_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_what_was_not_checked_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = with_kubelet_files(clean_node())
     bare = {path: text for path, text in node.files.items() if not path.startswith("proc/")}
     metrics = read(cpuctl("audit", "--root", str(written(bare, tmp_path)), *V36, "-q", "-o", "prom").out)
@@ -67,7 +67,7 @@ def test_what_was_not_looked_at_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None
 
 
 def commands_of_units() -> dict[str, list[str]]:
-    """Return what the shipped units run to write metrics, by the file; without what a node's settings add."""
+    """Return, by file, the commands with which the shipped units write metrics; without a node's settings."""
     found: dict[str, list[str]] = {}
     for unit in (ROOT / "contrib").rglob("*.service"):
         for line in re.findall(r"^ExecStart=((?:.*\\\n)*.*)", unit.read_text(), re.MULTILINE):
@@ -78,7 +78,7 @@ def commands_of_units() -> dict[str, list[str]]:
 
 
 def written_by_units(node: str, cpuctl: Cpuctl) -> dict[str, str]:
-    """Run what they run, on a node of ours; return the text of each file."""
+    """Run these commands on a node of the test; return the text of each file."""
     state = ("--state", f"{node}/var/lib/kubelet")
     ours = {
         "cpuctl_audit.prom": ("--root", node, "--for", "100ms", *V36),
@@ -105,13 +105,13 @@ def test_units_write_the_files_that_alerts_look_for(node: str, cpuctl: Cpuctl) -
 
 
 def exported(node: str, cpuctl: Cpuctl) -> set[str]:
-    """Name what the shipped units write, and what node_exporter adds."""
+    """Name the metrics that the shipped units write, and the one that node_exporter adds."""
     texts = written_by_units(node, cpuctl).values()
     return {"node_textfile_mtime_seconds"}.union(*(read(each).keys() for each in texts))
 
 
 def requested(query: str) -> set[str]:
-    """Name the metrics of a query: words that are no function, label, keyword or duration."""
+    """Name the metrics of a query: words that are not functions, labels, keywords or durations."""
     bare = re.sub(r'"[^"]*"|\{[^}]*\}|\b(?:by|without)\s*\([^)]*\)', " ", query)
     return {word for word in re.findall(r"[a-z_]\w*", bare) if "_" in word and word != "label_values"}
 
@@ -126,7 +126,7 @@ def queries() -> dict[str, list[str]]:
     }
 
 
-def test_every_query_asks_for_what_there_is(node: str, cpuctl: Cpuctl) -> None:
+def test_every_query_uses_existing_metrics(node: str, cpuctl: Cpuctl) -> None:
     names = exported(node, cpuctl)
     for where, texts in queries().items():
         assert texts, where
@@ -135,7 +135,7 @@ def test_every_query_asks_for_what_there_is(node: str, cpuctl: Cpuctl) -> None:
             assert requested(text), text
 
 
-def test_the_dashboard_is_whole() -> None:
+def test_the_dashboard_is_complete() -> None:
     board: Any = json.loads((MONITORING / "dashboard.json").read_text())
     panels = board["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)

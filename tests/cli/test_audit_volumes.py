@@ -1,4 +1,4 @@
-"""What containers read of their CPUs: captured on one machine, compared on another."""
+"""What containers read about their CPUs: captured on one machine, compared on another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = "DownwardAPIAssignedResources=true"
 
 @pytest.fixture
 def reported(tmp_path: Path) -> tuple[str, ...]:
-    """Write a node whose database reads old CPUs, its pods, and return how to audit it."""
+    """Write a node whose database reads outdated CPUs, and its pods; return the options to audit it."""
     node = with_kubelet_files(clean_node())
     node.files |= {f"{VOLUME}/cpus": "1-2,5", f"{VOLUME}/labels": 'app="SECRET"'}
     written(node.files, tmp_path / "node")
@@ -66,7 +66,7 @@ def test_an_anonymous_capture_has_no_volumes(
 @pytest.mark.parametrize(
     ("delay", "code"), [("0s", "assigned-cpuset-stale"), ("5s", "assigned-cpuset-pending")]
 )
-def test_fewer_cpus_are_awaited_only_where_there_is_a_delay(
+def test_fewer_cpus_are_pending_only_with_a_delay(
     delay: str, code: str, reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "node" / VOLUME / "cpus").write_text("1")

@@ -1,6 +1,6 @@
-"""The zoo of broken inputs: one folder a failure, with the message and the exit code it must give.
+"""The zoo of broken inputs: one folder per failure, with the expected message and exit code.
 
-A folder's ``case.json`` holds the words after ``cpuctl`` (run inside the folder), the exit code and stderr.
+A folder's ``case.json`` has the arguments of ``cpuctl`` (run inside the folder), the exit code and stderr.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_broken_input_is_explained(folder: Path, cpuctl: Cpuctl) -> None:
 
 
 SAID_ENOUGH = {
-    "what is wrong with a text stands at the place that is named": {
+    "the message names the place of the mistake in the file": {
         *("claims-request-twice", "claims-result-without-device", "devices-held-twice"),
         *("audit-status-without-name", "machine-cadvisor-cpu-twice"),
         *("machine-hwloc-cut-off", "machine-hwloc-entity", "machine-lscpu-json-cpu-twice"),
@@ -44,17 +44,17 @@ SAID_ENOUGH = {
         *("pods-truncated-json", "pods-unknown-alias", "pods-workload-without-template"),
         *("resize-policy-without-resource",),
     },
-    "the path that was typed is a word to correct, and nothing like it is there": {
+    "the typed path is to be corrected, and nothing similar exists": {
         *("checkpoint-missing-file", "devices-missing-file", "kubelet-a-directory", "kubelet-missing-file"),
         *("pods-directory-without-manifests", "pods-empty-name", "pods-lint-directory-without-manifests"),
         *("pods-lint-missing-file", "pods-missing-file", "reserve-missing-drop-ins", "reserve-missing-file"),
         *("resize-edited-missing-file", "timeline-missing-file", "topology-memory-missing-file"),
     },
-    "it is more than cpuctl reads": {
+    "it exceeds what cpuctl reads": {
         *("pods-deep-nesting", "pods-deep-nesting-json", "pods-lint-too-many-containers"),
     },
 }
-"""Where nothing can be typed that the message does not say already."""
+"""Messages that need no hint: there is nothing to type that they do not already say."""
 
 
 def test_every_message_ends_with_what_to_do() -> None:
@@ -67,7 +67,7 @@ def test_every_message_ends_with_what_to_do() -> None:
 
 
 def test_every_usage_error_says_what_to_type() -> None:
-    """What comes from elsewhere (``str(error)``) says what is expected: the zoo has a case of each."""
+    """Messages from elsewhere (``str(error)``) say what is expected: the zoo has a case of each."""
     silent = []
     for file in sorted((ROOT / "cpuctl").rglob("*.py")):
         text = file.read_text()
@@ -78,7 +78,7 @@ def test_every_usage_error_says_what_to_type() -> None:
 
 
 def _silent(function: ast.FunctionDef) -> Iterator[str]:
-    """Yield usage errors with neither a hint nor a word on what is expected."""
+    """Yield usage errors with neither a hint nor the word "expected"."""
     named = {
         target.id: ast.unparse(node.value)
         for node in ast.walk(function)
@@ -100,8 +100,8 @@ def _silent(function: ast.FunctionDef) -> Iterator[str]:
 TYPED = re.compile(r"cpuctl (.+?)(?= (?:says|shows|lists|has|< )|[;,]|$)")
 
 
-def test_commands_that_are_hinted_at_can_be_typed(cpuctl: Cpuctl) -> None:
-    """Those without a word to fill in are: what is wrong is not how they are written."""
+def test_commands_in_hints_can_be_typed(cpuctl: Cpuctl) -> None:
+    """Hints without a placeholder: the commands are written correctly."""
     typed = 0
     for folder in FOLDERS:
         case = json.loads((folder / "case.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""``cpuctl capture``: one file of a node, and what the other commands make of it."""
+"""``cpuctl capture``: one file of a node, and how the other commands read it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_answer_is_the_manifest_and_follows_the_schema(
     assert ("recordedAt" in answer["manifest"]) is ("--timestamp" in words)
 
 
-def test_no_secret_and_with_anonymize_no_name_reaches_the_file(
+def test_no_secret_and_with_anonymize_no_name_is_in_the_file(
     root: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     plain, anonymous = tmp_path / "plain.tar", tmp_path / "anonymous.tar"
@@ -96,7 +96,7 @@ def test_no_secret_and_with_anonymize_no_name_reaches_the_file(
     assert cpuctl("capture", "--root", root, str(anonymous), "--anonymize").code == 0
     for secret in SECRETS:
         assert secret.encode() not in plain.read_bytes()
-    # A digest may hold the three digits of a name by chance.
+    # A digest may contain the three characters of a name by chance.
     reported = re.sub(rb"\b[0-9a-f]{64}\b", b"", anonymous.read_bytes())
     for name in (UID, SYSTEMD_UID, "trading", "acme", "db7"):
         assert name.encode() in plain.read_bytes()
@@ -131,7 +131,9 @@ def test_the_topology_of_a_directory_reads_back(root: str, archive: str, cpuctl:
     assert {**again, "sources": None} == {**before, "sources": None}
 
 
-def test_the_archive_holds_what_cpuctl_reads_in_it(root: str, archive: str, cpuctl: Cpuctl) -> None:
+def test_the_archive_holds_the_topology_that_cpuctl_reads_from_it(
+    root: str, archive: str, cpuctl: Cpuctl
+) -> None:
     assert cpuctl("capture", "--root", root, archive).code == 0
     with tarfile.open(archive) as tar:
         member = tar.extractfile("topology.json")
@@ -142,7 +144,7 @@ def test_the_archive_holds_what_cpuctl_reads_in_it(root: str, archive: str, cpuc
     assert {**held, "sources": None} == {**again, "sources": None}
 
 
-def test_a_machine_that_cannot_be_read_is_recorded_and_said_so(
+def test_a_machine_that_cannot_be_read_is_recorded_with_a_note(
     archive: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     root = str(written({"sys/devices/system/cpu/online": "many\n"}, tmp_path / "odd"))
@@ -179,7 +181,7 @@ def test_an_existing_file_is_kept_without_force(root: str, archive: str, cpuctl:
     assert "MANIFEST.json" in names(archive)
 
 
-def test_an_unknown_format_is_refused_before_the_work(root: str, cpuctl: Cpuctl) -> None:
+def test_an_unknown_format_is_rejected_before_any_work(root: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("capture", "--root", root, "node.zip")
     assert result.code == 2
     assert "node.zip: unknown archive format: expected a name that ends in .tar, .tar.gz" in result.err
@@ -196,7 +198,7 @@ def test_a_device_is_never_replaced(root: str, tmp_path: Path, cpuctl: Cpuctl) -
     ("name", "want"),
     [("missing", "missing: is not a directory"), ("empty", "empty: no sys/ in this directory")],
 )
-def test_a_root_that_is_no_node_is_refused(
+def test_a_root_that_is_not_a_node_is_rejected(
     name: str, want: str, archive: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -223,7 +225,7 @@ def test_stdout_gets_the_archive_and_nothing_else(root: str) -> None:
         assert tar.getnames()[0] == "MANIFEST.json"
 
 
-def test_stdout_takes_no_second_answer(root: str, cpuctl: Cpuctl) -> None:
+def test_stdout_takes_the_archive_or_the_answer(root: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("capture", "--root", root, "-", "-o", "json")
     assert (result.code, result.out) == (2, "")
     assert "--output: the archive itself goes to stdout" in result.err
@@ -250,7 +252,7 @@ def test_a_terminal_gets_no_archive(root: str) -> None:
 
 
 def test_what_cannot_be_read_is_listed(root: str, archive: str, cpuctl: Cpuctl) -> None:
-    """Root may read every file, but not one that no node can have."""
+    """Root can read every file, but not one that is too large for any node."""
     with (Path(root) / "var/lib/kubelet/memory_manager_state").open("wb") as file:
         file.truncate((32 << 20) + 1)
     result = cpuctl("capture", "--root", root, archive)
@@ -263,7 +265,7 @@ def test_what_cannot_be_read_is_listed(root: str, archive: str, cpuctl: Cpuctl) 
 def test_a_long_list_is_shortened_unless_wide(root: str, archive: str, cpuctl: Cpuctl) -> None:
     drop_ins = Path(root) / "etc/kubernetes/kubelet.conf.d"
     drop_ins.mkdir(parents=True)
-    (Path(root) / "proc/70/status").unlink()  # no kubelet runs: its usual directory of drop-ins counts
+    (Path(root) / "proc/70/status").unlink()  # no kubelet runs: its usual drop-in directory is used
     for number in range(8):
         (drop_ins / f"{number}.conf").write_text("wrong")
     shortened = cpuctl("capture", "--root", root, archive).out
@@ -296,7 +298,7 @@ def test_a_plan_takes_configuration_and_version_from_the_capture(
     assert answer["kubelet"]["version"] == "1.37.1"
 
 
-def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cpuctl) -> None:
+def test_options_override_the_capture(root: str, archive: str, cpuctl: Cpuctl) -> None:
     assert cpuctl("capture", "--root", root, archive).code == 0
     with_version(archive, "v9.9")
     given = ("--kubelet-config", "fixtures/kubelet/none.yaml", "--kubelet-version", "1.35")
@@ -316,7 +318,7 @@ def test_a_version_that_is_not_supported_says_what_to_do(root: str, archive: str
     assert "hint: specify another version with --kubelet-version" in result.err
 
 
-def test_a_configuration_that_could_not_be_recorded_is_no_default(
+def test_a_configuration_that_could_not_be_recorded_is_not_a_default(
     archive: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     wrong = {**small_machine(), "var/lib/kubelet/config.yaml": "kind: Config\n"}
@@ -340,8 +342,8 @@ def test_a_recording_without_a_kubelet_means_the_defaults(
     assert answer["sources"]["kubeletVersion"]["from"] == "default"
 
 
-def test_a_directory_with_a_configuration_brings_it(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A mounted node image, say: no capture, and no manifest."""
+def test_the_configuration_of_a_directory_is_used(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """For example, a mounted node image: not a capture, so without a manifest."""
     texts = {**small_machine(), "var/lib/kubelet/config.yaml": CONFIG}
     root = str(written(texts, tmp_path / "image"))
     answer = document(cpuctl("plan", "-m", root, *PODS, "-o", "json"))
@@ -368,7 +370,7 @@ def with_version(path: str, version: str) -> None:
 
 
 class Terminal(io.StringIO):
-    """A stderr that somebody looks at."""
+    """A stderr that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -401,11 +403,11 @@ def test_long_work_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
         (1, 10_001, 2.0, "1 of 10,001, 2.0/s, 1:23:20 left"),
     ],
 )
-def test_a_bar_tells_rate_and_time_left(done: int, total: int, rate: float, text: str) -> None:
+def test_a_bar_shows_rate_and_time_left(done: int, total: int, rate: float, text: str) -> None:
     assert counts_text(done, total, rate) == text
 
 
-def test_short_work_pipes_and_quiet_show_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_work_pipes_and_quiet_show_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited(monkeypatch, Terminal(), patience=60) == ""
     assert waited(monkeypatch, io.StringIO(), patience=0) == ""
     assert waited(monkeypatch, Terminal(), patience=0, quiet=True) == ""

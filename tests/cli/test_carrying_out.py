@@ -1,4 +1,4 @@
-"""``plan -o memory-qos|balloons|crictl|systemd``: what other programs carry a plan out with."""
+"""``plan -o memory-qos|balloons|crictl|systemd``: input for other programs that carry out a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PODS = ("-T", "b=1/2,1Gi", "-T", "a=4/4,1Gi")
 UID = "5f1c2d3e-0000-4000-8000-00000000000a"
 HOSTILE = "x'; reboot #\n$(id)"
 PLAN: Any = {"node": {"reservedCPUs": "0-1"}, "after": {"sharedPool": "0-1,4-7"}}
-"""As much of a plan as the texts look at."""
+"""The parts of a plan that the texts use."""
 ODD = [
     Carried(HOSTILE, HOSTILE, HOSTILE, "2-3", "0", own=True, runs=False, uid=f"../../{HOSTILE}"),
     Carried("shop", "web", "c" * 60, "0-1,4-7", "", own=False, runs=True),
@@ -44,7 +44,7 @@ def test_annotations_of_memory_qos(cpuctl: Cpuctl) -> None:
     assert "# unifiedannotations: [cpuset.cpus, cpuset.mems]" in text
 
 
-def test_a_balloon_for_each_container_with_cpus_of_its_own(cpuctl: Cpuctl) -> None:
+def test_a_balloon_for_each_container_with_exclusive_cpus(cpuctl: Cpuctl) -> None:
     policy, pod = yaml.safe_load_all(reported(cpuctl, "balloons"))
     assert (policy["apiVersion"], policy["kind"]) == ("config.nri/v1alpha1", "BalloonsPolicy")
     assert policy["spec"]["reservedResources"] == {"cpu": "cpuset:0-1,16-17"}
@@ -61,11 +61,11 @@ def test_a_balloon_for_each_container_with_cpus_of_its_own(cpuctl: Cpuctl) -> No
     assert pod["metadata"]["annotations"] == {key: "planned-1"}
 
 
-def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A crictl that tells what it is asked stands in for the runtime."""
+def test_a_script_moves_containers_with_shared_cpus_first(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A crictl that prints its arguments stands in for the runtime."""
     fake = tmp_path / "crictl"
-    told_pod = 'echo id-of-"$8" | sed s/io.kubernetes.pod.name=//'
-    fake.write_text(f'#!/bin/sh\n[ "$1" = ps ] && {{ {told_pod}; exit; }}\necho "$@"\n')
+    print_id = 'echo id-of-"$8" | sed s/io.kubernetes.pod.name=//'
+    fake.write_text(f'#!/bin/sh\n[ "$1" = ps ] && {{ {print_id}; exit; }}\necho "$@"\n')
     fake.chmod(0o755)
     script = reported(cpuctl, "crictl")
     ran = subprocess.run(
@@ -81,7 +81,9 @@ def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None
     ]
 
 
-def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_drop_ins_keep_the_host_off_exclusive_cpus_and_bound_existing_pods(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
     text = reported(cpuctl, "systemd")
     assert '# No UID yet, so its slice has no name: "default/a"' in text
     resources = {"limits": {"cpu": "4", "memory": "1Gi"}}
@@ -103,7 +105,7 @@ def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path
 
 
 def drop_ins(text: str) -> dict[str, list[str]]:
-    """Take what ``systemctl cat`` would print apart: the lines of every unit's drop-in."""
+    """Parse the text, as ``systemctl cat`` prints it: the lines of every unit's drop-in."""
     found: dict[str, list[str]] = {}
     for block in text.split("\n# /etc/systemd/system/")[1:]:
         path, *lines = block.strip().split("\n")
@@ -112,7 +114,7 @@ def drop_ins(text: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_names_are_never_more_than_names(way: str) -> None:
+def test_hostile_names_are_escaped(way: str) -> None:
     text = WAYS[way](ODD, PLAN)
     for line in text.splitlines():
         assert not line.startswith("reboot"), line
@@ -127,7 +129,7 @@ def test_names_are_never_more_than_names(way: str) -> None:
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
 
-def test_what_cannot_be_reached_is_told() -> None:
+def test_what_cannot_be_changed_is_reported() -> None:
     folded = memory_qos(ODD, PLAN).replace("\n# ", " ")
     assert f'Already running, so it cannot be changed: "shop/web/{"c" * 60}"' in folded
     long = [Carried("a", "b", "c" * 60, "2-3", "", own=True, runs=False)]
@@ -137,7 +139,7 @@ def test_what_cannot_be_reached_is_told() -> None:
     assert "No UID yet" in systemd(ODD, PLAN)
 
 
-def test_where_no_kubelet_starts_nothing_is_written(cpuctl: Cpuctl) -> None:
+def test_nothing_is_written_if_the_kubelet_does_not_start(cpuctl: Cpuctl) -> None:
     result = cpuctl(*WORDS, "--kubelet-args", "--cpu-manager-policy=static", "-T", "a=1/1", "-o", "crictl")
     assert (result.code, result.out, "The kubelet would not start" in result.err) == (3, "", True)
     both = cpuctl(*WORDS, *SINGLE, *PODS, "-o", "systemd", "--compare", ".", "1.37")
@@ -145,7 +147,7 @@ def test_where_no_kubelet_starts_nothing_is_written(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_kubelet_without_a_policy_gives_nobody_cpus_of_its_own(way: str, cpuctl: Cpuctl) -> None:
+def test_without_a_policy_no_container_has_exclusive_cpus(way: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*WORDS, "-o", way, *PODS)
     assert (result.code, "AllowedCPUs" in result.out, "planned-1" in result.out) == (0, False, False)
     if way == "balloons":
@@ -153,5 +155,5 @@ def test_a_kubelet_without_a_policy_gives_nobody_cpus_of_its_own(way: str, cpuct
         assert policy["spec"]["reservedResources"] == {"cpu": "1"}
 
 
-def test_every_way_has_its_form() -> None:
+def test_every_way_has_its_output_form() -> None:
     assert {PlanOutput.NRI, *WAYS} == FOR_RUNTIMES

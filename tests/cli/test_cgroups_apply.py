@@ -1,4 +1,4 @@
-"""``cgroups apply`` on this machine's own kernel, in groups of our own; elsewhere the guests do it."""
+"""``cgroups apply`` on this machine's own kernel, in groups of the test; elsewhere guest tests cover it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_dry_run_changes_nothing(node: Node) -> None:
 
 @real_kernel
 @pytest.mark.parametrize("words", [[], ["--yes", "--no-wait", "-o", "wide"]], ids=["dry", "done"])
-def test_how_it_looks(node: Node, words: list[str], snapshot: SnapshotAssertion) -> None:
+def test_output(node: Node, words: list[str], snapshot: SnapshotAssertion) -> None:
     done = node.run(*words)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.replace(node.root.name, "ROOT") == snapshot
@@ -60,7 +60,7 @@ def test_a_signal_undoes_everything(node: Node, number: int, code: int) -> None:
 
 
 @real_kernel
-def test_a_kill_leaves_what_a_second_run_finishes(node: Node) -> None:
+def test_a_second_run_finishes_what_a_killed_one_leaves(node: Node) -> None:
     process = subprocess.Popen(node.command("--yes"), stdout=subprocess.DEVNULL)
     wait_until(node, ["1", "0"])
     process.kill()
@@ -70,7 +70,7 @@ def test_a_kill_leaves_what_a_second_run_finishes(node: Node) -> None:
 
 
 @real_kernel
-def test_a_rival_is_left_alone_and_told(node: Node) -> None:
+def test_another_writer_is_left_alone_and_reported(node: Node) -> None:
     with subprocess.Popen(node.command("--yes", "-o", "json"), stdout=subprocess.PIPE) as process:
         wait_until(node, ["1", "0"])
         (node.shared / "cpuset.cpus").write_text("1")
@@ -82,7 +82,7 @@ def test_a_rival_is_left_alone_and_told(node: Node) -> None:
 
 
 @real_kernel
-def test_a_child_that_the_container_has_made_shrinks_first(node: Node) -> None:
+def test_a_child_group_of_the_container_shrinks_first(node: Node) -> None:
     child = node.own / "init"
     child.mkdir()
     (child / "cpuset.mems").write_text((V1 / "cpuset.mems").read_text())

@@ -1,4 +1,4 @@
-"""What ``cgroups apply`` says once it has written, and to whom where nobody takes the answer."""
+"""What ``cgroups apply`` reports once it has written, even if its answer cannot be written."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def node(tmp_path: Path) -> Iterator[Node]:
 @real_kernel
 @no_full_device
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_who_gets_no_answer_hears_that_all_is_written(node: Node, form: str) -> None:
-    """Exit code 5 would say that nothing was changed."""
+def test_a_lost_answer_is_reported_with_what_was_written(node: Node, form: str) -> None:
+    """Exit code 5 would mean that nothing was changed."""
     with FULL.open("w") as full:
         words = node.command("--yes", "--no-wait", "-o", form)
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -45,8 +45,8 @@ def test_who_gets_no_answer_hears_that_all_is_written(node: Node, form: str) -> 
 @real_kernel
 @pytest.mark.parametrize("form", ["table", "json"])
 @pytest.mark.parametrize("words", [["--yes", "--no-wait"], []], ids=["written", "dry"])
-def test_a_reader_that_has_gone_is_no_reason_for_silence(node: Node, form: str, words: list[str]) -> None:
-    """Where nothing was changed it ends cpuctl as it ends other tools."""
+def test_a_closed_pipe_is_reported_only_after_a_change(node: Node, form: str, words: list[str]) -> None:
+    """If nothing was changed, SIGPIPE ends cpuctl as it ends other tools."""
     reader, writer = os.pipe()
     os.close(reader)
     command = node.command(*words, "-o", form)
@@ -61,7 +61,7 @@ def test_a_reader_that_has_gone_is_no_reason_for_silence(node: Node, form: str, 
 
 @real_kernel
 @no_full_device
-def test_who_gets_no_answer_hears_what_is_not_as_before(node: Node) -> None:
+def test_a_lost_answer_is_reported_with_what_is_not_restored(node: Node) -> None:
     with FULL.open("w") as full:
         words = node.command("--yes")
         with subprocess.Popen(words, stdout=full, stderr=subprocess.PIPE, text=True) as process:
@@ -83,28 +83,28 @@ def test_a_dry_run_without_a_reader_has_changed_nothing(node: Node) -> None:
 
 @real_kernel
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_after_the_last_look_comes_too_late(
+def test_a_signal_after_the_last_check_is_too_late(
     node: Node, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its exit code would say that all is as before."""
+    """Its exit code would mean that everything is as before."""
 
     def interrupted(document: Document, style: Style, *words: str) -> None:
         os.kill(os.getpid(), number)
         emit_after_change(document, style, *words)
 
     monkeypatch.setattr(cgroups, "emit_after_change", interrupted)
-    heard: list[int] = []
-    before = signal.signal(number, lambda came, _frame: heard.append(came))
+    received: list[int] = []
+    before = signal.signal(number, lambda caught, _frame: received.append(caught))
     try:
         code = run(node.command("--yes", "--no-wait", "-o", "json")[3:])
     finally:
         signal.signal(number, before)
     assert (code, json.loads(capsys.readouterr().out)["outcome"]) == (0, "Applied")
-    assert (node.lists, heard) == (["1", "0"], [])
+    assert (node.lists, received) == (["1", "0"], [])
 
 
 @real_kernel
-def test_a_log_that_nobody_reads_keeps_nobody_waiting(node: Node, tmp_path: Path) -> None:
+def test_a_log_pipe_without_a_reader_is_an_error(node: Node, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = node.run("--yes", "--no-wait", "--log", str(tmp_path / "pipe"))
     assert (done.returncode, node.lists) == (5, ["0-1", "0-1"])
@@ -114,7 +114,7 @@ def test_a_log_that_nobody_reads_keeps_nobody_waiting(node: Node, tmp_path: Path
 @real_kernel
 @no_full_device
 @pytest.mark.parametrize("quiet", [(), ("-q",)])
-def test_nothing_is_changed_that_is_not_in_the_log(node: Node, quiet: tuple[str, ...]) -> None:
+def test_nothing_is_changed_without_a_log_entry(node: Node, quiet: tuple[str, ...]) -> None:
     before = node.lists
     words = node.command("--yes", "--no-wait", "--log", str(FULL), "-o", "json", *quiet)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -125,7 +125,7 @@ def test_nothing_is_changed_that_is_not_in_the_log(node: Node, quiet: tuple[str,
 
 
 def below(group: Path, name: bytes) -> Path:
-    """Make a group with all of its parent's CPUs."""
+    """Create a group with all of its parent's CPUs."""
     child = group / os.fsdecode(name)
     child.mkdir()
     for file in ("cpuset.mems", "cpuset.cpus"):
@@ -135,8 +135,8 @@ def below(group: Path, name: bytes) -> Path:
 
 @real_kernel
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_any_name_is_written_to_and_shown_without_harm(node: Node, tmp_path: Path, form: str) -> None:
-    """A container that may make groups chooses their names; kernels refuse line ends only."""
+def test_hostile_group_names_are_handled_and_escaped(node: Node, tmp_path: Path, form: str) -> None:
+    """A container that can create groups chooses their names; kernels reject line breaks only."""
     child = below(node.own, b"x \x1b[2J';reboot")
     log = tmp_path / "log"
     words = node.command("--yes", "--no-wait", "--log", str(log), "-o", form)
@@ -148,8 +148,8 @@ def test_any_name_is_written_to_and_shown_without_harm(node: Node, tmp_path: Pat
 
 
 @real_kernel
-def test_a_group_whose_name_is_no_text_is_told(node: Node) -> None:
-    """It is not seen, and v1 refuses what would take its CPUs."""
+def test_a_group_with_a_name_that_is_not_utf8_is_reported(node: Node) -> None:
+    """Its group is not read, and v1 rejects removing the CPUs that it uses."""
     below(node.own, b"x\xff")
     code, document = node.answer("--yes", "--no-wait")
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])

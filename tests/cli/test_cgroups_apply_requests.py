@@ -1,4 +1,4 @@
-"""What ``cgroups apply`` is asked for, and what it refuses."""
+"""What ``cgroups apply`` can be given, and what it rejects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REFUSED = {
 
 @real_kernel
 @pytest.mark.parametrize("code", REFUSED)
-def test_refusals(node: Node, code: str) -> None:
+def test_rejections(node: Node, code: str) -> None:
     exit_code, document = node.answer("--yes", "--no-wait", *REFUSED[code])
     assert (exit_code, document["outcome"], node.lists) == (3, "Refused", ["0-1", "0-1"])
     (objection,) = document["objections"]
@@ -41,21 +41,21 @@ def test_refusals(node: Node, code: str) -> None:
     if option:
         exit_code, document = node.answer("--yes", "--no-wait", *REFUSED[code], option)
         assert (exit_code, document["outcome"]) == (0, "Applied")
-    else:  # This kernel's control groups are of version 1, which refuses it whoever insists.
+    else:  # This kernel's control groups are of version 1, which rejects it even when forced.
         words = ("--yes", "--no-wait", *REFUSED[code], "--force-offline")
         assert node.answer(*words)[1]["outcome"] == "Undone"
 
 
 @real_kernel
-def test_what_the_kernel_refuses_is_undone(node: Node) -> None:
-    """CPUs that no kernel has: the user insists, the kernel does not give in."""
+def test_what_the_kernel_rejects_is_undone(node: Node) -> None:
+    """CPUs that do not exist: the option forces the attempt, but the kernel rejects it."""
     words = ["shop/shared/app=0", "shop/own/app=1,4000", "--force-offline", "--force-reserved"]
     code, document = node.answer("--yes", "--no-wait", *words)
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
 
 
 @real_kernel
-def test_a_plan_whose_state_has_moved_on_is_refused(node: Node, tmp_path: Path) -> None:
+def test_a_plan_is_rejected_if_its_state_has_changed(node: Node, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     command = [*node.command(), "-o", "plan"]
     command[3:5] = ["audit"]
@@ -68,8 +68,8 @@ def test_a_plan_whose_state_has_moved_on_is_refused(node: Node, tmp_path: Path) 
 
 
 @real_kernel
-def test_a_plan_goes_on_where_a_run_was_killed(node: Node, tmp_path: Path) -> None:
-    """A container has its old and its new CPUs for a moment where a group below has to move."""
+def test_a_plan_continues_after_a_killed_run(node: Node, tmp_path: Path) -> None:
+    """A container has both its old and its new CPUs for a moment if a group below it has to move."""
     child = node.own / "init"
     child.mkdir()
     (child / "cpuset.mems").write_text((V1 / "cpuset.mems").read_text())
@@ -93,7 +93,7 @@ def test_a_plan_goes_on_where_a_run_was_killed(node: Node, tmp_path: Path) -> No
         ("own", "0-99999999999", "groups[0].cpus.wanted: expected a CPU list"),
     ],
 )
-def test_a_plan_that_nobody_can_have_made_is_refused(
+def test_an_invalid_plan_is_rejected(
     node: Node, tmp_path: Path, path: str, wanted: str, expected: str
 ) -> None:
     group = node.own.parent if path == "own.parent" else node.own
@@ -111,7 +111,7 @@ def test_a_plan_that_nobody_can_have_made_is_refused(
 
 
 @real_kernel
-def test_a_group_that_is_not_here_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_missing_group_is_reported(node: Node, tmp_path: Path) -> None:
     plan = {"kind": "CgroupsPlan", "state": [], "groups": [{"path": "/kubepods/../../etc"}]}
     plan["state"] = [
         {"path": "cpu_manager_state", "sha256": hashlib.sha256(node.state.read_bytes()).hexdigest()}
@@ -123,7 +123,7 @@ def test_a_group_that_is_not_here_is_told(node: Node, tmp_path: Path) -> None:
 
 
 @real_kernel
-def test_a_node_without_a_state_has_to_be_told_what_is_wanted(node: Node, tmp_path: Path) -> None:
+def test_a_node_without_a_state_file_needs_one(node: Node, tmp_path: Path) -> None:
     words = node.command("--kubelet-args", f"--root-dir={tmp_path / 'kubelet'}")
     at = words.index("--state")
     done = subprocess.run([*words[:at], *words[at + 2 :]], capture_output=True, text=True, check=False)
@@ -133,7 +133,7 @@ def test_a_node_without_a_state_has_to_be_told_what_is_wanted(node: Node, tmp_pa
 
 @real_kernel
 def test_a_plan_of_pods_is_applied_by_their_names(node: Node, tmp_path: Path) -> None:
-    """As ``cpuctl plan -o json`` prints it: from standard input, for pods whose UIDs it made up."""
+    """As ``cpuctl plan -o json`` prints it: from standard input, for pods with generated UIDs."""
     container = {"name": "app", "kind": "app", "exclusive": True, "isolation": "container", "cpus": "1"}
     pods = [
         {"namespace": "shop", "name": name, "outcome": "Admitted", "containers": [container]}
@@ -169,7 +169,7 @@ def test_a_state_file_is_a_plan(node: Node, tmp_path: Path) -> None:
     assert node.lists == ["1", "0"]
 
 
-def test_a_plan_tells_which_state_it_was_made_from(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_plan_records_the_state_that_it_was_made_from(tmp_path: Path, cpuctl: Cpuctl) -> None:
     kubelet = (
         "-m",
         "fixtures/machines/2s-2numa-32cpu.tar.xz",
@@ -183,8 +183,8 @@ def test_a_plan_tells_which_state_it_was_made_from(tmp_path: Path, cpuctl: Cpuct
     assert json.loads(answer.out)["state"] == [{"path": "cpu_manager_state", "sha256": digest}]
 
 
-def test_state_files_are_never_waited_for(tmp_path: Path) -> None:
-    """A pipe in the place of one has no writer, and a link out of the node's tree is not the node's."""
+def test_reading_state_files_never_blocks(tmp_path: Path) -> None:
+    """A pipe in place of a state file has no writer; a link out of the node's tree is not part of it."""
     folder = tmp_path / "node" / "var/lib/kubelet"
     folder.mkdir(parents=True)
     (tmp_path / "elsewhere").write_text("{}")
@@ -213,7 +213,7 @@ def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_a_node_cannot_be_changed(tmp_path: Path) -> None:
-    """Files that look like control groups, on a disk."""
+    """Files that look like control groups, but are on a disk."""
     for name, text in {"online": "0-1", "possible": "0-1", "present": "0-1"}.items():
         place(tmp_path / "sys/devices/system/cpu" / name, text)
     for cpu in range(2):
@@ -243,7 +243,7 @@ def place(path: Path, text: str) -> None:
         (["-f", "-", "--pods", "-"], "used twice"),
     ],
 )
-def test_words_that_do_not_fit_together(words: list[str], expected: str) -> None:
+def test_options_that_exclude_each_other(words: list[str], expected: str) -> None:
     code, text = refusal(*words)
     assert code == 2
     assert expected in text

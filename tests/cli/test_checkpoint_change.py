@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint migrate``, ``repair`` and ``new``: what they make, refuse and lose."""
+"""``cpuctl checkpoint migrate``, ``repair`` and ``new``: what they write, reject and lose."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ V36 = ("--kubelet-version", "1.36")
 
 
 def on(machine: str) -> tuple[str, ...]:
-    """Return the options of a kubelet 1.36 on another machine."""
+    """Return the options of a 1.36 kubelet on another machine."""
     return ("-m", machine, *NODE[2:], *V36)
 
 
@@ -98,7 +98,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def checkpoint(directory: Path, cpuctl: Cpuctl) -> Checkpoint:
-    """Return a function that runs ``cpuctl checkpoint`` there."""
+    """Return a function that runs ``cpuctl checkpoint`` in that directory."""
 
     def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
         return cpuctl("checkpoint", *words, stdin=stdin, columns=columns, cwd=directory)
@@ -119,8 +119,8 @@ NO_POLICY = ("--kubelet-args", "--cpu-manager-policy=x")
 CASES = [
     Case("migrate up", ("migrate", "fine", "--to", "1.37")),
     Case("migrate down", ("migrate", "covered", "--to", "1.36", *PODS)),
-    Case("migrate down to the same gates", ("migrate", "newest", "--to", "1.36", *GATE)),
-    Case("migrate what pods alone hold", ("migrate", "newest", "--to", "1.36", *PODS), 3),
+    Case("migrate down with the same gates", ("migrate", "newest", "--to", "1.36", *GATE)),
+    Case("migrate CPUs that only pods hold", ("migrate", "newest", "--to", "1.36", *PODS), 3),
     Case("migrate container IDs", ("migrate", "v1", "--to", "1.37", *PODS), 3),
     Case("migrate a wrong checksum", ("migrate", "wrong", "--to", "1.37"), 3),
     Case("migrate, proven", ("migrate", "fine", "--to", "1.37", *NODE)),
@@ -128,12 +128,12 @@ CASES = [
     Case("repair a broken part", ("repair", "broken", *NODE, "--kubelet-version", "1.37", *PODS)),
     Case("repair nothing", ("repair", "fine", *ON_36, *PODS)),
     Case("repair a checksum", ("repair", "wrong", *ON_36)),
-    Case("repair an overlap, the gone and the lost", ("repair", "odd", *ON_36, *PODS)),
-    Case("repair without knowing who runs", ("repair", "odd", *ON_36)),
+    Case("repair an overlap, missing pods and lost CPUs", ("repair", "odd", *ON_36, *PODS)),
+    Case("repair without pods", ("repair", "odd", *ON_36)),
     Case("repair after CPUs were reserved", ("repair", "fine", *ON_36, "--kubelet-args", RESERVED, *PODS)),
     Case("repair for strict reservation", ("repair", "fine", *ON_36, "--kubelet-args", STRICT)),
-    Case("repair after CPUs went", ("repair", "fine", *on(f"{MACHINE},offline=5+9"), *PODS)),
-    Case("repair after CPUs came", ("repair", "fine", *on("synthetic:2s2n4c3t,mem=16Gi"))),
+    Case("repair after CPUs were removed", ("repair", "fine", *on(f"{MACHINE},offline=5+9"), *PODS)),
+    Case("repair after CPUs were added", ("repair", "fine", *on("synthetic:2s2n4c3t,mem=16Gi"))),
     Case("repair with too few CPUs", ("repair", "full", *on(f"{MACHINE},offline=5")), 3),
     Case("repair after a reboot", ("repair", "drift", *ON_36)),
     Case("repair with less memory", ("repair", "fine", *on("synthetic:2s2n4c2t,mem=3Gi"), *PODS), 3),
@@ -141,7 +141,7 @@ CASES = [
     Case("repair for a policy", ("repair", "none", *ON_36)),
     Case("repair without the gate", ("repair", "newest", *NODE, "--kubelet-version", "1.37", *PODS)),
     Case("repair container IDs", ("repair", "v1", *ON_36, *PODS)),
-    Case("repair ids of nobody", ("repair", "v1", *ON_36), 3),
+    Case("repair unknown container IDs", ("repair", "v1", *ON_36), 3),
     Case("repair a newer file", ("repair", "newest", *ON_36)),
     Case(
         "repair a wrong configuration",
@@ -150,7 +150,7 @@ CASES = [
     ),
     Case("new", ("new", *ON_36, *NEW)),
     Case("new without pods", ("new", *NODE, "--kubelet-version", "1.37")),
-    Case("new, refused", ("new", *ON_36, "-T", "big=40/40,1Gi"), 3),
+    Case("new, rejected", ("new", *ON_36, "-T", "big=40/40,1Gi"), 3),
     Case("new, not started", ("new", *ON_36, *NO_POLICY), 3),
 ]
 
@@ -210,7 +210,7 @@ def test_a_repaired_file_is_not_repaired_again(checkpoint: Checkpoint) -> None:
     assert [file["actions"] for file in again["files"]] == [[], []]
 
 
-def test_containers_keep_the_cpus_that_they_may_keep(checkpoint: Checkpoint, directory: Path) -> None:
+def test_containers_keep_the_cpus_that_are_still_allowed(checkpoint: Checkpoint, directory: Path) -> None:
     words = ("repair", "fine/cpu_manager_state", *ON_36, "--kubelet-args", RESERVED, *PODS)
     assert checkpoint(*words, "--write-state", "new", "-q").code == 0
     state = read_cpu_state(written(directory), WRITER_36)
@@ -222,7 +222,7 @@ def test_containers_keep_the_cpus_that_they_may_keep(checkpoint: Checkpoint, dir
     assert state.entries[WEB] == CPU_STATE.entries[WEB]
 
 
-def test_going_up_and_down_again_changes_nothing(checkpoint: Checkpoint, directory: Path) -> None:
+def test_migrating_up_and_down_again_changes_nothing(checkpoint: Checkpoint, directory: Path) -> None:
     before = (directory / "fine" / "cpu_manager_state").read_text()
     (directory / "up").mkdir()
     assert checkpoint("migrate", "fine", "--to", "1.38", "--write-state", "up", "-q").code == 0
@@ -232,8 +232,10 @@ def test_going_up_and_down_again_changes_nothing(checkpoint: Checkpoint, directo
     assert written(directory, "memory_manager_state") == memory
 
 
-def test_ids_that_are_all_known_get_names(checkpoint: Checkpoint, directory: Path) -> None:
-    """As a kubelet up to 1.36 would give them."""
+def test_container_ids_are_replaced_with_names_if_all_are_known(
+    checkpoint: Checkpoint, directory: Path
+) -> None:
+    """With the names that a kubelet up to 1.36 would write."""
     pods = json.loads(json.dumps(RUNNING).replace('"containerd://bbbb"', '"containerd://cccc"'))
     write_pods(directory / "running.json", *pods)
     words = ("migrate", "v1", "--to", "1.37", *PODS, "--write-state", "new", "-q")
@@ -243,7 +245,7 @@ def test_ids_that_are_all_known_get_names(checkpoint: Checkpoint, directory: Pat
     assert state.entries == {DB: {"server": cpus("5,13")}, WEB: {"app": cpus("3,11")}}
 
 
-def test_what_is_lost_is_told(checkpoint: Checkpoint) -> None:
+def test_losses_are_reported(checkpoint: Checkpoint) -> None:
     document = answer(checkpoint("migrate", "covered", "--to", "1.36", *PODS, "-o", "json"))
     losses = document["files"][0]["losses"]
     assert [(loss["kind"], loss["holder"]["pod"], loss["was"]) for loss in losses] == [
@@ -252,9 +254,7 @@ def test_what_is_lost_is_told(checkpoint: Checkpoint) -> None:
     ]
 
 
-def test_what_a_plan_gives_is_in_the_new_files(
-    checkpoint: Checkpoint, cpuctl: Cpuctl, directory: Path
-) -> None:
+def test_the_new_files_match_the_plan(checkpoint: Checkpoint, cpuctl: Cpuctl, directory: Path) -> None:
     assert checkpoint("new", *ON_36, *NEW, "--write-state", "new", "-q").code == 0
     planned = cpuctl("plan", *ON_36, *NEW, "-o", "json", cwd=directory)
     state = read_cpu_state(written(directory), WRITER_36)
@@ -279,7 +279,7 @@ def test_what_cannot_be_read_is_an_error(checkpoint: Checkpoint) -> None:
     )
 
 
-def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> None:
+def test_the_exit_code_shows_that_something_would_change(checkpoint: Checkpoint) -> None:
     assert checkpoint("repair", "wrong", *ON_36, "--exit-code").code == 3
     assert checkpoint("repair", "fine", *ON_36, "--exit-code").code == 0
     assert checkpoint("migrate", "fine", "--to", "1.37", "--exit-code").code == 3
@@ -299,7 +299,7 @@ def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> 
         (("repair", "-", *ON_36, "--yes"), "cannot be written in place"),
     ],
 )
-def test_words_that_do_not_fit_together(
+def test_options_that_exclude_each_other(
     words: tuple[str, ...], error: str, checkpoint: Checkpoint, directory: Path
 ) -> None:
     result = checkpoint(*words, stdin=(directory / "wrong" / "cpu_manager_state").read_bytes())
@@ -307,7 +307,7 @@ def test_words_that_do_not_fit_together(
     assert error in result.err
 
 
-def test_a_broken_part_is_made_again_from_the_copy_for_older_kubelets(
+def test_a_broken_part_is_rebuilt_from_the_copy_for_older_kubelets(
     checkpoint: Checkpoint, directory: Path
 ) -> None:
     words = ("broken", *NODE, "--kubelet-version", "1.37")
@@ -318,30 +318,30 @@ def test_a_broken_part_is_made_again_from_the_copy_for_older_kubelets(
     assert state == CPU_STATE
 
 
-def test_existing_files_are_replaced_with_force_only(checkpoint: Checkpoint, directory: Path) -> None:
+def test_existing_files_are_replaced_only_with_force(checkpoint: Checkpoint, directory: Path) -> None:
     words = ("repair", "wrong", *ON_36, "--write-state", "new", "-q")
     assert checkpoint(*words).code == 0
     assert checkpoint(*words).code == 2
     assert checkpoint(*words, "--force").code == 0
 
 
-@pytest.mark.parametrize(("strangers", "unless_flags_missing"), [(True, True), (False, False)])
-def test_pods_of_another_node_raise_a_doubt(
-    cpuctl: Cpuctl, tmp_path: Path, strangers: bool, unless_flags_missing: bool
+@pytest.mark.parametrize(("has_other_pods", "is_uncertain"), [(True, True), (False, False)])
+def test_pods_of_another_node_are_a_warning(
+    cpuctl: Cpuctl, tmp_path: Path, has_other_pods: bool, is_uncertain: bool
 ) -> None:
-    """By their list, everybody who holds something is gone."""
+    """According to their list, every pod that holds something is gone."""
     write_states(tmp_path / "state")
-    write_pods(tmp_path / "pods.json", *([pod("uid-elsewhere", "x", "c", 1, 1)] if strangers else ()))
+    write_pods(tmp_path / "pods.json", *([pod("uid-elsewhere", "x", "c", 1, 1)] if has_other_pods else ()))
     node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
     result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", cwd=tmp_path)
     assert result.code == 0
     uncertain = (
         "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
     )
-    assert (uncertain in result.err) == unless_flags_missing
+    assert (uncertain in result.err) == is_uncertain
 
 
-def test_a_file_that_holds_what_belongs_under_another_name(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_file_with_the_content_of_another_one(tmp_path: Path, cpuctl: Cpuctl) -> None:
     state = tmp_path / "state"
     write_states(state)
     text = write_cpu_state(CPU_STATE, V37).replace('"defaultCpuSet"', '"nulldefaultCpuSet"')

@@ -1,4 +1,4 @@
-"""State files changed in place: backups, running kubelets, other writers, what the system refuses."""
+"""State files changed in place: backups, running kubelets, other writers, and what the system denies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Checkpoint = Callable[..., Result]
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """Return a directory with two files that need a repair: somebody in them is gone."""
+    """Return a directory with two files that need a repair: a pod in them no longer exists."""
     odd = replace(
         CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
@@ -82,7 +82,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def test_a_dry_run_shows_what_is_written_then(checkpoint: Checkpoint, state: Path) -> None:
+def test_a_dry_run_shows_what_would_be_written(checkpoint: Checkpoint, state: Path) -> None:
     before = contents(state)
     dry = answer(checkpoint(*REPAIR))
     assert contents(state) == before
@@ -118,7 +118,7 @@ def test_migrating_in_place_and_back_restores_the_file(checkpoint: Checkpoint, s
     assert {name: contents(state)[name] for name in FILES} == before
 
 
-def test_what_is_not_proven_is_not_written(checkpoint: Checkpoint, state: Path) -> None:
+def test_an_unproven_repair_is_not_written(checkpoint: Checkpoint, state: Path) -> None:
     before = contents(state)
     smaller = tuple("synthetic:2s2n4c2t,mem=3Gi" if word == MACHINE else word for word in REPAIR)
     assert checkpoint(*smaller, "--yes").code == 3
@@ -170,7 +170,7 @@ def test_nothing_is_written_under_a_running_kubelet(
     ],
     ids=["in one word", "in two words", "as seen from its working directory"],
 )
-def test_a_root_directory_is_found_however_it_is_told(
+def test_a_root_directory_is_found_in_every_form_of_the_flag(
     checkpoint: Checkpoint, state: Path, tmp_path: Path, name: str, words: tuple[str, ...]
 ) -> None:
     with kubelet(tmp_path, *(word.format(state) for word in words), name=name):
@@ -179,7 +179,7 @@ def test_a_root_directory_is_found_however_it_is_told(
         assert checkpoint(*REPAIR, "--write-state", "elsewhere").code == 0
 
 
-def test_a_kubelet_with_another_root_directory_is_none_of_ours(
+def test_a_kubelet_with_another_root_directory_does_not_matter(
     checkpoint: Checkpoint, state: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
@@ -195,7 +195,7 @@ def test_another_name_of_the_directory_is_the_same_directory(
         assert checkpoint(*REPAIR, "--yes").code == 5
 
 
-def test_a_directory_to_write_into_is_looked_at_too(
+def test_a_directory_to_write_into_is_checked_too(
     checkpoint: Checkpoint, state: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "new").mkdir()
@@ -206,10 +206,10 @@ def test_a_directory_to_write_into_is_looked_at_too(
     assert contents(tmp_path / "new") == {}
 
 
-def test_a_file_tree_that_stands_elsewhere_has_its_own_processes(
+def test_a_file_tree_of_another_root_has_its_own_processes(
     checkpoint: Checkpoint, state: Path, tmp_path: Path
 ) -> None:
-    """A container that has the host below /host, say."""
+    """For example, a container that has the host below /host."""
     host = tmp_path / "host"
     (host / "var" / "lib").mkdir(parents=True)
     state.rename(host / "var" / "lib" / "kubelet")
@@ -226,7 +226,7 @@ def test_a_file_tree_that_stands_elsewhere_has_its_own_processes(
     assert checkpoint(*words).code == 0
 
 
-def test_a_file_tree_that_stands_elsewhere_has_its_own_machine_and_kubelet(
+def test_a_file_tree_of_another_root_has_its_own_machine_and_kubelet(
     checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     host = tmp_path / "host"
@@ -248,7 +248,7 @@ def test_a_file_tree_that_stands_elsewhere_has_its_own_machine_and_kubelet(
     assert json.loads(text)["policyName"] == "none"
 
 
-def test_another_writer_is_waited_for_by_nobody(checkpoint: Checkpoint, state: Path) -> None:
+def test_another_writer_is_an_error_without_waiting(checkpoint: Checkpoint, state: Path) -> None:
     before = contents(state)
     handle = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -262,9 +262,9 @@ def test_another_writer_is_waited_for_by_nobody(checkpoint: Checkpoint, state: P
 
 
 def meanwhile(tmp_path: Path, act: Callable[[], object]) -> Callable[[], None]:
-    """Let something happen after the state files are read and before they are written.
+    """Run *act* after the state files are read and before they are written.
 
-    The pods come last, from a pipe that is filled only then.
+    The pods are read last, from a pipe that is filled only then.
     """
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
@@ -286,7 +286,7 @@ FROM_PIPE = ("repair", "state", *ON_36, "--pods", "pipe.json", "--yes")
 def test_a_file_that_changes_meanwhile_is_left_alone(
     checkpoint: Checkpoint, state: Path, tmp_path: Path, name: str
 ) -> None:
-    """And the other one, which may have been written before, is put back: all or nothing."""
+    """The other file, which may have been written before, is put back: all or nothing."""
     before = contents(state)
     kubelets = before[name] + b"\n"
     end = meanwhile(tmp_path, lambda: (state / name).write_bytes(kubelets))
@@ -300,7 +300,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
     assert contents(state) == {**before, name: kubelets}
 
 
-def test_what_cannot_be_put_back_is_exit_6(
+def test_the_exit_code_is_6_if_a_file_cannot_be_restored(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states = read_states(str(state), StatePlace(in_place=True), Sources())
@@ -344,10 +344,10 @@ def test_an_interrupt_puts_back_what_was_written(state: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_end_puts_back_what_was_written(
+def test_a_termination_signal_puts_back_what_was_written(
     checkpoint: Checkpoint, state: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """Also one that ends a process without a word, and another one while the first file is put back."""
+    """Even a signal that ends a process silently, and one that arrives while the first file is put back."""
     before = contents(state)
     calls: list[Path] = []
 
@@ -357,21 +357,21 @@ def test_a_signal_to_end_puts_back_what_was_written(
         os.kill(os.getpid(), number)
         return backup
 
-    def taken(path: Path, backup: Path, old: bytes, new: bytes) -> None:
+    def taken_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
         calls.append(path)
         os.kill(os.getpid(), number)
         take_back(path, backup, old, new)
 
     store_replace, take_back = store.replace_state_file, store.take_back
     monkeypatch.setattr(store, "replace_state_file", signalled)
-    monkeypatch.setattr(store, "take_back", taken)
+    monkeypatch.setattr(store, "take_back", taken_back)
     stopped = checkpoint(*REPAIR, "--yes")
     assert (stopped.code, stopped.out) == (128 + number, "")
     assert [path.name for path in calls] == ["cpu_manager_state", "cpu_manager_state"]
     assert contents(state) == before
 
 
-def test_a_signal_after_the_last_file_changes_nothing_about_it(
+def test_a_signal_after_the_last_file_has_no_effect(
     checkpoint: Checkpoint, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def signalled(path: Path, old: bytes, new: bytes) -> Path:
@@ -387,8 +387,8 @@ def test_a_signal_after_the_last_file_changes_nothing_about_it(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
 @pytest.mark.parametrize("form", ["table", "json", "yaml"])
-def test_who_gets_no_answer_hears_that_files_are_written(state: Path, tmp_path: Path, form: str) -> None:
-    """Exit code 5 would say that nothing was changed."""
+def test_a_lost_answer_is_reported_with_the_backups(state: Path, tmp_path: Path, form: str) -> None:
+    """Exit code 5 would mean that nothing was changed."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "cpuctl", "checkpoint", *REPAIR, "-o", form, "--yes"],
@@ -408,8 +408,8 @@ def test_who_gets_no_answer_hears_that_files_are_written(state: Path, tmp_path: 
     ]
 
 
-def test_what_a_link_leads_to_is_repaired(checkpoint: Checkpoint, state: Path, tmp_path: Path) -> None:
-    """A kubelet reads through links; the backup stands beside the file that was replaced."""
+def test_the_target_of_a_link_is_repaired(checkpoint: Checkpoint, state: Path, tmp_path: Path) -> None:
+    """A kubelet follows links; the backup is next to the file that was replaced."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     path = state / "cpu_manager_state"
@@ -424,7 +424,7 @@ def test_what_a_link_leads_to_is_repaired(checkpoint: Checkpoint, state: Path, t
     assert checkpoint("verify", "state", *ON_36, "--pods", "running.json", "--strict").code == 0
 
 
-def test_links_to_nothing_and_in_circles_are_named(checkpoint: Checkpoint, state: Path) -> None:
+def test_broken_and_circular_links_are_named(checkpoint: Checkpoint, state: Path) -> None:
     path = state / "cpu_manager_state"
     path.unlink()
     path.symlink_to("nowhere")
@@ -439,12 +439,12 @@ def test_links_to_nothing_and_in_circles_are_named(checkpoint: Checkpoint, state
     assert "state/cpu_manager_state" in refused.err
 
 
-AS_SOMEBODY = """
+UNPRIVILEGED = """
 import contextlib, io, os, sys
 import cpuctl.checkpoints.store
 from cpuctl.cli.app import run
 with contextlib.redirect_stdout(io.StringIO()):
-    run(sys.argv[1:])  # all that is imported, while it may be read
+    run(sys.argv[1:])  # imports every module while it can still be read
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -453,8 +453,8 @@ sys.exit(run([*sys.argv[1:], "--yes"]))
 """
 
 
-def test_what_may_not_be_written_stays(state: Path, tmp_path: Path) -> None:
-    """Root may write everywhere: then somebody else tries."""
+def test_files_without_write_permission_stay_unchanged(state: Path, tmp_path: Path) -> None:
+    """Root can write everywhere, so the test runs as another user."""
     before = contents(state)
     state.chmod(0o555)
     for path in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
@@ -463,7 +463,7 @@ def test_what_may_not_be_written_stays(state: Path, tmp_path: Path) -> None:
         (state / name).chmod(0o644)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", AS_SOMEBODY, "checkpoint", *REPAIR],
+            [sys.executable, "-c", UNPRIVILEGED, "checkpoint", *REPAIR],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -483,11 +483,11 @@ from cpuctl.cli.app import run
 resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 sys.exit(run(sys.argv[1:]))
 """
-"""Room for the CPU Manager's new file, and not for the Memory Manager's, which comes after it."""
+"""Enough room for the CPU Manager's new file, but not for the Memory Manager's, which is written next."""
 
 
 @pytest.mark.parametrize("where", ["in place", "into a directory", "over what is there"])
-def test_where_the_second_file_has_no_room_the_first_one_is_not_written_either(
+def test_if_the_second_file_cannot_be_written_the_first_one_is_not_either(
     state: Path, tmp_path: Path, where: str
 ) -> None:
     new = tmp_path / "new"
@@ -509,7 +509,7 @@ def test_where_the_second_file_has_no_room_the_first_one_is_not_written_either(
     assert (contents(state), contents(new)) == before
 
 
-def test_new_files_go_where_there_are_none(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_new_files_are_not_written_over_existing_ones(checkpoint: Checkpoint, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     words = ("new", *ON_36, "-T", "a=2/2,1Gi", "--write-state", "new")
     assert checkpoint(*words).code == 0
@@ -517,7 +517,7 @@ def test_new_files_go_where_there_are_none(checkpoint: Checkpoint, tmp_path: Pat
     assert checkpoint(*words).code == 2
 
 
-def test_a_recording_is_not_said_to_be_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_recording_is_not_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
     recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
     words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
     shown = cpuctl(*words).out.splitlines()

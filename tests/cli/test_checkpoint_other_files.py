@@ -1,4 +1,4 @@
-"""State files of resizes up to 1.32, of devices and of claims: how ``cpuctl checkpoint`` answers."""
+"""State files of resizes up to 1.32, of devices and of claims: how ``cpuctl checkpoint`` handles them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Checkpoint = Callable[..., Result]
 
 @pytest.fixture
 def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
-    """Return a function that runs ``cpuctl checkpoint`` beside directories with one state file each."""
+    """Return a function that runs ``cpuctl checkpoint`` next to directories with one state file each."""
     for name, file, text in (
         ("status", STATUS, RECORDED["status-1.32"]),
         ("broken-status", STATUS, BROKEN),
@@ -57,7 +57,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 VERDICTS = [
-    # What is refused is refused by the releases that read it, in the words of the file's manager.
+    # A file is rejected only by the releases that read it, with the error of the manager that owns it.
     ("broken-status", "1.32", "KubeletFault", "KubeletFault", 1),
     ("broken-status", "1.27", "KubeletFault", "KubeletFault", 1),
     ("broken-status", "1.33", "Started", "NotRead", 0),
@@ -87,8 +87,8 @@ def test_verdict_count_and_exit_code_agree(
     assert result.code == (0 if start == "Started" else 3)
 
 
-def test_a_crash_is_told_in_the_kubelets_words(checkpoint: Checkpoint) -> None:
-    """Kubernetes issue 117589: a directory with nothing but this file is answered, too."""
+def test_a_crash_is_reported_in_the_kubelets_words(checkpoint: Checkpoint) -> None:
+    """Kubernetes issue 117589; the directory contains only this file."""
     result = checkpoint("verify", "broken-status", *NODE, "--kubelet-version", "1.32", "-q")
     assert result.out.splitlines()[0] == (
         "Kubelet 1.32 would fail (crash while reading pod_status_manager_state): "
@@ -158,7 +158,7 @@ def test_devices_that_changed_hands(checkpoint: Checkpoint) -> None:
     assert answer(checkpoint("diff", "devices", "devices", "-o", "json"))["files"][0]["equal"]
 
 
-def test_one_of_these_that_is_broken_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_broken_file_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / CLAIMS).write_text(RECORDED["claim-1.31"])
@@ -186,9 +186,7 @@ def test_one_of_these_that_is_broken_hides_no_other(checkpoint: Checkpoint, tmp_
         ("promises", "1.32", "Unchanged"),
     ],
 )
-def test_a_repair_mends_checksums_and_nothing_else(
-    name: str, version: str, outcome: str, checkpoint: Checkpoint
-) -> None:
+def test_a_repair_fixes_only_checksums(name: str, version: str, outcome: str, checkpoint: Checkpoint) -> None:
     words = ("repair", name, *NODE, "--kubelet-version", version)
     result = checkpoint(*words, "-o", "json")
     assert answer(result)["outcome"] == outcome
@@ -217,9 +215,7 @@ def test_metrics_of_devices_and_claims(checkpoint: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize(("name", "version", "verdict"), [(each[0], each[1], each[3]) for each in VERDICTS])
-def test_what_versions_say_is_what_a_verdict_says(
-    name: str, version: str, verdict: str, checkpoint: Checkpoint
-) -> None:
+def test_versions_and_verdicts_agree(name: str, version: str, verdict: str, checkpoint: Checkpoint) -> None:
     document = answer(checkpoint("verify", name, *NODE, "--kubelet-version", version, "-o", "json"))
     (file,) = document["files"]
     rows = [

@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint dump``, ``diff`` and ``versions``: what state files hold, and what differs."""
+"""``cpuctl checkpoint dump``, ``diff`` and ``versions``: what state files contain, and how they differ."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Checkpoint = Callable[..., Result]
 
 @pytest.fixture
 def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
-    """Return a function that runs ``cpuctl checkpoint`` beside some state files."""
+    """Return a function that runs ``cpuctl checkpoint`` next to some state files."""
     write_states(tmp_path / "state")
     bubble = replace(
         CPU_STATE,
@@ -85,19 +85,19 @@ PODS = ("--pods", "running.json")
 ANSWERS = [
     Case("dump", ("dump", "state")),
     Case("dump with names", ("dump", "state", *PODS)),
-    Case("dump what pods hold as a whole", ("dump", "newest", *PODS)),
+    Case("dump CPUs of whole pods", ("dump", "newest", *PODS)),
     Case("dump a file", ("dump", "--state", "state/memory_manager_state", *PODS)),
     Case("dump a map", ("dump", "odd", "-m", MACHINE, "--map", *PODS)),
     Case("dump a map of pods", ("dump", "newest", "-m", f"{MACHINE},offline=15", "--map", *PODS)),
     Case("dump a wrong checksum", ("dump", "wrong.json")),
     Case("dump container IDs", ("dump", "v1.json")),
     Case("dump container IDs with names", ("dump", "v1.json", *PODS)),
-    Case("dump a list of CPUs that is none", ("dump", "bad-list.json")),
+    Case("dump an invalid CPU list", ("dump", "bad-list.json")),
     Case("diff of directories", ("diff", "state", "newest", *PODS)),
     Case("diff of files", ("diff", "state/cpu_manager_state", "odd", *PODS)),
     Case("diff of formats", ("diff", "v1.json", "wrong.json", *PODS)),
-    Case("diff of what is the same", ("diff", "state", "state")),
-    Case("diff of one file more", ("diff", "newest", "state")),
+    Case("diff of equal directories", ("diff", "state", "state")),
+    Case("diff with an additional file", ("diff", "newest", "state")),
     Case("versions", ("versions",)),
 ]
 
@@ -126,7 +126,7 @@ def answer(result: Result) -> Any:
     return json.loads(result.out)
 
 
-def test_owners_are_named_and_those_that_are_gone_are_marked(checkpoint: Checkpoint) -> None:
+def test_owners_are_named_and_missing_ones_are_marked(checkpoint: Checkpoint) -> None:
     holders = answer(checkpoint("dump", "odd", *PODS, "-o", "json"))["cpus"]["holders"]
     assert [(each["namespace"], each["pod"], each["container"], each["owner"]) for each in holders] == [
         ("shop", "db", "server", "running"),
@@ -135,7 +135,7 @@ def test_owners_are_named_and_those_that_are_gone_are_marked(checkpoint: Checkpo
     ]
 
 
-def test_a_container_that_the_pod_has_not_is_gone(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_container_that_the_pod_does_not_have_is_gone(checkpoint: Checkpoint, tmp_path: Path) -> None:
     other = json.loads(json.dumps(RUNNING[1]).replace('"app"', '"other"'))
     write_pods(tmp_path / "running.json", RUNNING[0], other)
     holders = answer(checkpoint("dump", "state", *PODS, "-o", "json"))["cpus"]["holders"]
@@ -165,7 +165,7 @@ def test_files_are_read_from_stdin_and_recordings(checkpoint: Checkpoint, tmp_pa
 
 
 def test_a_pipe_is_read_once(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    """What a shell makes of <(ssh node7 cat ...), say."""
+    """For example, a shell's process substitution <(ssh node7 cat ...)."""
     text = (tmp_path / "state" / "cpu_manager_state").read_bytes()
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text,))
@@ -175,7 +175,7 @@ def test_a_pipe_is_read_once(checkpoint: Checkpoint, tmp_path: Path) -> None:
     assert document["cpus"]["exclusiveCPUs"] == 6
 
 
-def test_every_cpu_of_the_map_has_one_place(checkpoint: Checkpoint) -> None:
+def test_every_cpu_is_in_the_map_once(checkpoint: Checkpoint) -> None:
     document = answer(checkpoint("dump", "odd", "-m", MACHINE, "--map", "-o", "json"))
     rows = {row["cpu"]: row for row in document["map"]["cpus"]}
     assert {cpu for cpu, row in rows.items() if row["shared"]} == {0, 3, 4, 6, 7, 8, 11, 12}
@@ -201,13 +201,13 @@ def test_metrics_are_what_prometheus_reads(checkpoint: Checkpoint, snapshot: Sna
     assert metrics['cpuctl_checkpoint_checksums_ok{file="cpu_manager_state"}'] == 1
 
 
-def test_a_difference_is_an_exit_code_where_it_is_wanted(checkpoint: Checkpoint) -> None:
+def test_a_difference_sets_the_exit_code_on_request(checkpoint: Checkpoint) -> None:
     assert checkpoint("diff", "state", "newest", "--exit-code").code == 3
     assert checkpoint("diff", "state", "newest").code == 0
     assert checkpoint("diff", "state", "state", "--exit-code").code == 0
 
 
-def test_an_embedded_copy_that_differs_is_told(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_an_embedded_copy_that_differs_is_reported(checkpoint: Checkpoint, tmp_path: Path) -> None:
     path = tmp_path / "newest" / "cpu_manager_state"
     path.write_text(path.read_text().replace('"defaultCpuSet":"0,4', '"defaultCpuSet":"0,3', 1))
     (file,) = answer(checkpoint("dump", str(path), "-o", "json"))["files"]
@@ -218,7 +218,7 @@ def test_an_embedded_copy_that_differs_is_told(checkpoint: Checkpoint, tmp_path:
     ]
 
 
-def test_memory_is_not_forgotten_in_a_directory(checkpoint: Checkpoint) -> None:
+def test_memory_is_included_for_a_directory(checkpoint: Checkpoint) -> None:
     memory = answer(checkpoint("dump", "state", "-o", "json"))["memory"]
     assert [holder["podUID"] for holder in memory["holders"]] == [*MEMORY_STATE.entries]
     assert memory["numaNodes"][0]["resources"][0]["reserved"] == 4 << 30
@@ -233,7 +233,7 @@ def test_help_fits_and_has_examples(verb: str, width: int, checkpoint: Checkpoin
 
 
 @pytest.mark.parametrize("option", [(), ("-m",)])
-def test_a_torn_file_of_a_recording_is_verified_with_it(
+def test_a_truncated_file_of_a_recording_is_verified_through_the_recording(
     option: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     recording = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
@@ -242,7 +242,7 @@ def test_a_torn_file_of_a_recording_is_verified_with_it(
     assert f"hint: cpuctl checkpoint verify {recording} shows" in refused.err
 
 
-def test_a_node_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
+def test_without_state_files_a_hint_says_what_to_specify(cpuctl: Cpuctl) -> None:
     nothing = cpuctl("checkpoint", "dump", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q")
     assert (nothing.code, nothing.out) == (4, "")
     assert "there are no state files\nhint: specify a state file" in nothing.err

@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint verify`` and ``cpuctl config check --state``: who starts on which files."""
+"""``cpuctl checkpoint verify`` and ``cpuctl config check --state``: which kubelets start on which files."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verify(directory: Path, cpuctl: Cpuctl) -> Checkpoint:
-    """Return a function that runs ``cpuctl checkpoint verify`` there."""
+    """Return a function that runs ``cpuctl checkpoint verify`` in that directory."""
 
     def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
         return cpuctl("checkpoint", "verify", *words, stdin=stdin, columns=columns, cwd=directory)
@@ -94,26 +94,26 @@ CASES = [
     Case("starts", ("fine", *NODE, *V36)),
     Case("starts with names", ("fine", *NODE, *V36, *PODS)),
     Case("a newer file", ("newer", *NODE, *V36)),
-    Case("wrong, and nobody notices", ("odd", *NODE, *V36, *PODS)),
+    Case("wrong, but accepted", ("odd", *NODE, *V36, *PODS)),
     Case("wrong, strictly", ("odd", *NODE, *V36, *PODS, "--strict"), 3),
     Case("reserved CPUs have changed", ("fine", *NODE, *RESERVED, *V36, *PODS), 3),
     Case("strict reservation", ("fine", *NODE, *STRICT, *V36), 3),
-    Case("CPUs are gone", ("fine", "-m", f"{MACHINE},offline=13+15", *NODE[2:], *V36, *PODS), 3),
+    Case("CPUs are missing", ("fine", "-m", f"{MACHINE},offline=13+15", *NODE[2:], *V36, *PODS), 3),
     Case("CPUs are new", ("fine", "-m", "synthetic:2s2n4c3t,mem=16Gi", *NODE[2:], *V36), 3),
     Case("benign drift", ("drift", *NODE, *V36), 3),
-    Case("less memory than there was", ("less", *NODE, *V36), 3),
+    Case("less memory than before", ("less", *NODE, *V36), 3),
     Case("huge pages", ("fine", "-m", f"{MACHINE},hugepages-2Mi=512", *NODE[2:], *V36), 3),
     Case("another policy", ("other-policy", *NODE, *V36), 3),
     Case("an overlap", ("overlap", *NODE, *V36, *PODS), 3),
     Case("a wrong checksum", ("wrong", *NODE, *V36), 3),
-    Case("a torn file", ("torn", *NODE, *V36), 3),
-    Case("promises that panic", ("promises", *NODE, *V36), 3),
+    Case("a truncated file", ("torn", *NODE, *V36), 3),
+    Case("allocations that panic", ("promises", *NODE, *V36), 3),
     Case("a format of a gate", ("pods-36", *NODE, *V36), 3),
     Case("the gate", ("pods-36", *NODE, *V36, *GATE)),
     Case("the gate is off later", ("pods-37", *NODE, "--kubelet-version", "1.37"), 3),
     Case("no configuration", ("fine", *NODE, *V36, "--kubelet-args", "--cpu-manager-policy=Static"), 3),
     Case("a flag that cannot be read", ("fine", *NODE, *V36, "--kubelet-args", "--max-pods=many"), 3),
-    Case("all the same", ("wrong", *NODE, *V36, "--exit-zero")),
+    Case("with --exit-zero", ("wrong", *NODE, *V36, "--exit-zero")),
 ]
 
 
@@ -141,16 +141,16 @@ COMMAND = re.compile(r"cpuctl (checkpoint (?:repair|migrate).*)")
 PROPOSING = [case for case in CASES if not {"--strict", "--exit-zero"} & {*case.words}]
 
 
-@pytest.mark.parametrize("asks", [("checkpoint", "verify"), ("config", "check")], ids=" ".join)
+@pytest.mark.parametrize("check_command", [("checkpoint", "verify"), ("config", "check")], ids=" ".join)
 @pytest.mark.parametrize("case", PROPOSING, ids=lambda case: case.name)
-def test_what_a_fix_proposes_mends_what_was_found(
-    case: Case, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl
+def test_a_proposed_command_fixes_its_finding(
+    case: Case, check_command: tuple[str, ...], directory: Path, cpuctl: Cpuctl
 ) -> None:
-    """Run each proposed command as it stands, and ask again on what it writes."""
+    """Run each proposed command as it stands, and check what it writes."""
     state, *others = case.words
-    if asks == ("config", "check"):
+    if check_command == ("config", "check"):
         others = [word for word in others if word not in PODS]
-    found = answer(cpuctl(*asks, "--state", state, *others, "-o", "json", cwd=directory))
+    found = answer(cpuctl(*check_command, "--state", state, *others, "-o", "json", cwd=directory))
     proposed = [(each, COMMAND.search(each["fix"])) for each in found["findings"]]
     for number, (finding, command) in enumerate(proposed):
         if command is None or "then cpuctl" in finding["fix"]:
@@ -159,14 +159,18 @@ def test_what_a_fix_proposes_mends_what_was_found(
         pods = [str(directory / "running.json") if word == "FILE" else word for word in words]
         done = cpuctl(*pods, "--write-state", f"new{number}", cwd=directory)
         assert done.code == 0, (finding, done)
-        after = answer(cpuctl(*asks, "--state", f"new{number}", *others, "-o", "json", cwd=directory))
+        after = answer(
+            cpuctl(*check_command, "--state", f"new{number}", *others, "-o", "json", cwd=directory)
+        )
         assert after["start"] == {"outcome": "Started"}, finding
         assert finding["code"] not in {each["code"] for each in after["findings"]}, finding
 
 
 @pytest.mark.parametrize("case", PROPOSING, ids=lambda case: case.name)
-def test_what_a_migration_proposes_mends_what_it_found(case: Case, directory: Path, cpuctl: Cpuctl) -> None:
-    """Another command, with the options that were given: what has just been refused is not proposed."""
+def test_a_command_proposed_by_a_migration_fixes_its_finding(
+    case: Case, directory: Path, cpuctl: Cpuctl
+) -> None:
+    """Another command, with the given options: a migration that was rejected is not proposed again."""
     state, *others = case.words
     if "--kubelet-version" not in others:
         return
@@ -205,15 +209,15 @@ def test_yaml_is_the_same_answer(verify: Checkpoint) -> None:
     assert yaml.safe_load(verify(*words, "-o", "yaml").out) == answer(verify(*words, "-o", "json"))
 
 
-def test_a_release_is_assumed_where_all_come_to_the_same(verify: Checkpoint) -> None:
-    """Which one it is, is said; a file that the others would refuse is not said to be fine."""
+def test_a_release_is_assumed_if_all_give_the_same_answer(verify: Checkpoint) -> None:
+    """The release is named; without it, a file that other releases would reject is not reported as fine."""
     result = verify("fine", *NODE, "-o", "json")
     assert (result.code, answer(result)["start"]) == (0, {"outcome": "Started"})
     assert answer(result)["sources"]["kubeletVersion"] == {"value": "1.36", "from": "default"}
     assert "note: kubelet version: 1.36 (default)" in verify("fine", *NODE).err
 
 
-def test_a_configuration_is_blamed_whatever_the_release(verify: Checkpoint) -> None:
+def test_a_broken_configuration_is_rejected_with_or_without_a_release(verify: Checkpoint) -> None:
     config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
     words = ("fine", "-m", MACHINE, "--kubelet-config", "-", "-o", "json")
     starts = [
@@ -222,7 +226,7 @@ def test_a_configuration_is_blamed_whatever_the_release(verify: Checkpoint) -> N
     assert starts == ["Refused", "Refused"]
 
 
-def test_a_reboot_is_told_from_a_change(verify: Checkpoint) -> None:
+def test_drift_after_a_reboot_differs_from_a_real_change(verify: Checkpoint) -> None:
     benign = answer(verify("drift", *NODE, *V36, "-o", "json"))
     assert benign["memoryDrift"] == {
         "kind": "benign",
@@ -244,15 +248,15 @@ def test_a_reboot_is_told_from_a_change(verify: Checkpoint) -> None:
     assert {change["cause"] for change in pages["memoryDrift"]["changes"]} == {"hugePages"}
 
 
-def test_what_no_longer_fits_is_no_benign_drift(verify: Checkpoint, directory: Path) -> None:
-    """A node that was full to the last byte."""
+def test_memory_that_no_longer_fits_is_not_benign_drift(verify: Checkpoint, directory: Path) -> None:
+    """The memory of a NUMA node was in use to the last byte."""
     full = drifted(MEMORY_STATE, node=1, more=(2 << 30) - (16 << 30))
     write_states(directory / "full", CPU_STATE, drifted(full, node=1, more=1 << 20))
     words = ("full", "-m", "synthetic:2s2n4c2t,mem=16Gi", *NODE[2:], *V36, "-o", "json")
     assert answer(verify(*words))["memoryDrift"]["kind"] == "real"
 
 
-def test_a_gate_that_is_switched_off_loses_what_only_pods_hold(verify: Checkpoint) -> None:
+def test_disabling_the_gate_loses_cpus_that_only_pods_hold(verify: Checkpoint) -> None:
     off = answer(verify("pods-37", *NODE, "--kubelet-version", "1.37", "-o", "json"))
     assert "pod-cpus-unread" in {finding["code"] for finding in off["findings"]}
     assert 'current set of available CPUs "0-15"' in off["start"]["error"]
@@ -260,7 +264,7 @@ def test_a_gate_that_is_switched_off_loses_what_only_pods_hold(verify: Checkpoin
     assert on.code == 0
 
 
-def test_the_kubelets_root_directory_stands_in_its_text(verify: Checkpoint) -> None:
+def test_the_kubelets_root_directory_is_in_its_error(verify: Checkpoint) -> None:
     result = verify(
         "wrong", *NODE, *V36, "--kubelet-args", f"{KUBELET} --root-dir=/data/kubelet", "-o", "json"
     )
@@ -272,7 +276,7 @@ def test_an_empty_directory_has_no_state_file(verify: Checkpoint) -> None:
     assert (result.code, result.out) == (4, "")
 
 
-def test_texts_that_quote_a_file_are_cut(verify: Checkpoint, directory: Path) -> None:
+def test_errors_that_quote_a_file_are_truncated(verify: Checkpoint, directory: Path) -> None:
     odd = ",".join(str(number) for number in range(0, 20_000, 2))
     text = f'{{"policyName":"static","defaultCpuSet":"{odd}","checksum":0}}'
     (directory / "fine" / "cpu_manager_state").write_text(text)
@@ -301,7 +305,7 @@ def check(cpuctl: Cpuctl, directory: Path, *words: str) -> Result:
     return cpuctl("config", "check", *words, cwd=directory)
 
 
-def test_config_check_asks_the_same(cpuctl: Cpuctl, directory: Path) -> None:
+def test_config_check_gives_the_same_answer(cpuctl: Cpuctl, directory: Path) -> None:
     fine = check(cpuctl, directory, *NODE, *V36, "--state", "fine", "-o", "json")
     assert (fine.code, answer(fine)["start"]) == (0, {"outcome": "Started"})
     wrong = check(cpuctl, directory, *NODE, *V36, "--state", "wrong", "-o", "json")
@@ -315,19 +319,19 @@ def test_config_check_asks_the_same(cpuctl: Cpuctl, directory: Path) -> None:
     assert document["sources"]["cpuManagerState"] == {"value": "wrong/cpu_manager_state", "from": "given"}
 
 
-def test_config_check_assumes_a_release_for_files_as_others_do(cpuctl: Cpuctl, directory: Path) -> None:
+def test_config_check_assumes_a_release_for_state_files_too(cpuctl: Cpuctl, directory: Path) -> None:
     result = check(cpuctl, directory, *NODE, "--state", "fine")
     assert (result.code, "Kubelet 1.36 would start" in result.out) == (0, True)
     assert "state files" not in result.out
     assert check(cpuctl, directory, *NODE).code == 0
 
 
-def test_config_check_does_not_look_at_files_that_are_not_named(cpuctl: Cpuctl, directory: Path) -> None:
+def test_config_check_does_not_read_state_files_that_are_not_named(cpuctl: Cpuctl, directory: Path) -> None:
     document = answer(check(cpuctl, directory, *NODE, *V36, "-o", "json"))
     assert not {"cpuManagerState", "memoryManagerState"} & document["sources"].keys()
 
 
-def test_what_pods_are_due_is_compared_with_what_they_hold(verify: Checkpoint, directory: Path) -> None:
+def test_what_pods_request_is_compared_with_what_they_hold(verify: Checkpoint, directory: Path) -> None:
     larger = json.loads(json.dumps(RUNNING[1]).replace('"cpu": "2"', '"cpu": "4"'))
     write_pods(directory / "running.json", RUNNING[0], larger)
     one = replace(CPU_STATE, entries={WEB: CPU_STATE.entries[WEB]}, default_cpu_set=cpus("0-4,6-12,14-15"))
@@ -337,7 +341,7 @@ def test_what_pods_are_due_is_compared_with_what_they_hold(verify: Checkpoint, d
     assert found == {"not-recorded": DB, "other-size": WEB}
 
 
-def test_a_pod_whose_resize_is_pending_is_due_what_it_has_been_granted(
+def test_a_pod_with_a_pending_resize_is_compared_by_its_allocated_resources(
     verify: Checkpoint, directory: Path
 ) -> None:
     larger = json.loads(json.dumps(RUNNING[1]).replace('"cpu": "2"', '"cpu": "4"'))
@@ -347,7 +351,7 @@ def test_a_pod_whose_resize_is_pending_is_due_what_it_has_been_granted(
     assert answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))["findings"] == []
 
 
-def test_what_the_running_kubelet_answers_stands_beside_the_files(
+def test_the_running_kubelets_answers_are_compared_with_the_files(
     verify: Checkpoint, directory: Path
 ) -> None:
     answers = directory / "answers.json"
@@ -366,13 +370,13 @@ def test_what_the_running_kubelet_answers_stands_beside_the_files(
     )
 
 
-def test_a_kubelet_that_does_not_answer_is_said(verify: Checkpoint) -> None:
+def test_a_kubelet_that_does_not_answer_is_reported(verify: Checkpoint) -> None:
     result = verify("fine", *NODE, *V36, *PODS, "--pod-resources", "no.sock")
     assert result.code == 0
     assert "warning: the kubelet's answer (--pod-resources): no.sock: " in result.err
 
 
-def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
+def test_a_recording_has_no_running_kubelet(verify: Checkpoint) -> None:
     result = verify("fine", *NODE, *V36, "--pod-resources")
     assert (result.code, "a recording has no running kubelet" in result.err) == (2, True)
 
@@ -389,7 +393,7 @@ def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_an_archive_of_something_else_is_told_what_is_expected(
+def test_an_unrelated_archive_is_an_error_that_says_what_is_expected(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "readme.txt").write_text("hello")
@@ -405,7 +409,7 @@ def test_an_archive_of_something_else_is_told_what_is_expected(
 
 
 def test_cpus_that_are_only_offline_can_be_brought_back(verify: Checkpoint) -> None:
-    """Those that are not on the machine at all cannot."""
+    """CPUs that do not exist on the machine cannot."""
     found = [
         {
             each["message"]

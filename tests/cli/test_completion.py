@@ -1,4 +1,4 @@
-"""What ``cpuctl __complete`` answers a shell, and what the scripts say; tests/shells types into real ones."""
+"""What ``cpuctl __complete`` prints, and what the scripts contain; tests/shells types into real shells."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_candidates_come_from_the_line(words: list[str], expected: list[str]) ->
     assert candidates(words)[: max(len(expected), 1)] == expected
 
 
-def test_containers_of_a_node_are_known_by_the_links_to_their_logs(tmp_path: Path) -> None:
+def test_containers_of_a_node_are_found_by_the_links_to_their_logs(tmp_path: Path) -> None:
     logs = tmp_path / "var/log/containers"
     logs.mkdir(parents=True)
     (logs / f"web-0_shop_server-{'a' * 64}.log").write_text("")
@@ -85,7 +85,7 @@ def test_containers_of_a_node_are_known_by_the_links_to_their_logs(tmp_path: Pat
     assert candidates(words) == ["shop/web-0/server="]
 
 
-def test_names_that_no_server_accepts_are_not_offered(tmp_path: Path) -> None:
+def test_names_that_no_api_server_accepts_are_not_offered(tmp_path: Path) -> None:
     names = ["good", "$(touch x)", "a;b", "c d", "-x", "e\nf", "`g`"]
     items = "".join(
         f"- {{kind: Pod, metadata: {{name: {n!r}}}, spec: {{containers: [{{name: c}}]}}}}\n" for n in names
@@ -97,7 +97,7 @@ def test_names_that_no_server_accepts_are_not_offered(tmp_path: Path) -> None:
     ]
 
 
-def ask(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+def run_complete(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "cpuctl", "__complete", *words],
         capture_output=True,
@@ -108,7 +108,7 @@ def ask(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedPro
     )
 
 
-def test_silence_where_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_without_candidates_nothing_is_printed(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("kind: [")
     for words in (
         [],
@@ -117,7 +117,7 @@ def test_silence_where_there_is_nothing_to_say(tmp_path: Path) -> None:
         ["nothing", "zsh", "x"],
         ["pod", "zsh", "-f", f"{tmp_path}/broken.yaml", ""],
     ):
-        done = ask(*words)
+        done = run_complete(*words)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
 
 
@@ -126,14 +126,14 @@ def test_standard_input_pipes_and_devices_are_never_read(tmp_path: Path) -> None
     reading, writing = os.pipe()
     try:
         for name in ("-", str(tmp_path / "pipe.yaml"), str(tmp_path), "/dev/zero"):
-            done = ask("pod", "zsh", "cpuctl", "explain", "-f", name, "", stdin=reading)
+            done = run_complete("pod", "zsh", "cpuctl", "explain", "-f", name, "", stdin=reading)
             assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     finally:
         os.close(reading)
         os.close(writing)
 
 
-def test_large_files_are_passed_over(tmp_path: Path) -> None:
+def test_large_files_are_skipped(tmp_path: Path) -> None:
     text = (ROOT / RUNNING).read_text()
     (tmp_path / "large.json").write_text(text + " " * (4 << 20))
     (tmp_path / "large.yaml").write_text(f"---\n{text}\n# {' ' * (300 << 10)}\n")
@@ -151,7 +151,7 @@ def test_large_files_are_passed_over(tmp_path: Path) -> None:
     assert candidates([*words, "-f", str(tmp_path / "small.json"), ""]) == ["shop/database"]
 
 
-def test_scripts_are_printed_and_other_shells_refused(cpuctl: Cpuctl) -> None:
+def test_scripts_are_printed_and_other_shells_rejected(cpuctl: Cpuctl) -> None:
     assert "complete -F _cpuctl cpuctl" in cpuctl("completion", "bash").out
     assert cpuctl("completion", "zsh").out.startswith("#compdef cpuctl\n")
     assert "complete -c cpuctl" in cpuctl("completion", "fish").out
@@ -160,9 +160,9 @@ def test_scripts_are_printed_and_other_shells_refused(cpuctl: Cpuctl) -> None:
     assert "bash" in refused.err
 
 
-def test_what_shells_can_help_with_is_known_to_them() -> None:
-    """Amounts, durations and numbers are typed by hand; a new kind of file or name is for ``value_kinds``."""
-    helpless = {
+def test_shells_complete_every_file_and_name() -> None:
+    """Amounts, durations and numbers are typed by hand; a new kind of file or name needs ``value_kinds``."""
+    uncompleted = {
         option.metavar
         for command in command_tree().walk()
         for option in command.options
@@ -170,7 +170,7 @@ def test_what_shells_can_help_with_is_known_to_them() -> None:
     }
     assert not {
         metavar
-        for metavar in helpless
+        for metavar in uncompleted
         if any(word in metavar for word in ("FILE", "DIR", "POD", "CONTAINER"))
     }
     arguments = [each for command in command_tree().walk() for each in command.arguments]

@@ -1,7 +1,7 @@
-"""``cpuctl config``: effective configurations, starts that fail, what changes between releases.
+"""``cpuctl config``: effective configurations, failed starts, what changes between releases.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
-they are kept.
+The snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be reviewed before
+they are committed.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ ANSWERS = [
     Case("show what cannot be reserved", ("show", *reported("wrong-reservation.yaml"))),
     Case("check", ("check", *reported("static.yaml"))),
     Case("check without a file", ("check", *MACHINE)),
-    Case("check with remarks", ("check", *EVERYTHING)),
-    Case("check with remarks, strict", ("check", *EVERYTHING, "--strict"), 3),
+    Case("check with findings", ("check", *EVERYTHING)),
+    Case("check with findings, strict", ("check", *EVERYTHING, "--strict"), 3),
     Case("check a name in the wrong case", ("check", *reported("case.yaml")), 3),
-    Case("check, all the same", ("check", *reported("case.yaml"), "--exit-zero")),
+    Case("check, with --exit-zero", ("check", *reported("case.yaml"), "--exit-zero")),
     Case("check several mistakes", ("check", *reported("several.yaml")), 3),
     Case("check a gate that crashes", ("check", *reported("gate.yaml")), 3),
     Case(
@@ -132,14 +132,14 @@ ANSWERS = [
         ("versions", *reported("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
     ),
     Case(
-        "versions with a rule that comes earlier",
+        "versions with a rule that applies earlier",
         ("versions", *reported("logs.yaml"), "--from=1.32", "--to=1.33"),
     ),
     Case("versions to the next", ("versions", *reported("static.yaml"), "--from=1.30")),
     Case("versions down", ("versions", *reported("static.yaml"), "--from=1.37", "--to=1.36")),
     Case("versions, everything", ("versions", *MACHINE, "--from=1.35", "--to=1.36", "--all")),
     Case(
-        "versions of which one has a flag no longer",
+        "versions of which one no longer has a flag",
         (
             "versions",
             *reported("static.yaml"),
@@ -171,14 +171,14 @@ ANSWERS = [
         ),
     ),
     Case(
-        "check a release of which the patch decides",
+        "check a release whose patch version decides",
         ("check", *reported("uncore.yaml"), "--kubelet-version=1.33"),
     ),
     Case(
-        "versions of which pods show nothing",
+        "versions without an effect on the pods",
         ("versions", *reported("static.yaml"), "--from=1.35", "--to=1.36", "-T", "web=2/2,1Gi"),
     ),
-    Case("versions that are the same", ("versions", *reported("static.yaml"), "--from=1.36", "--to=1.36")),
+    Case("versions that are equal", ("versions", *reported("static.yaml"), "--from=1.36", "--to=1.36")),
     Case(
         "versions from stdin",
         ("versions", *reported("-"), "--from=1.34", "--to=1.35"),
@@ -198,7 +198,7 @@ def test_answers(case: Case, form: str, config: Config, snapshot: SnapshotAssert
 
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
 def test_tables_fit_a_narrow_terminal(case: Case, config: Config) -> None:
-    """Wide ones may be wider, but nothing in them is broken."""
+    """Wide ones may be wider, but no word in them is broken."""
     result = config(*case.words, "-o", "table", stdin=case.stdin, columns=80)
     assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
     narrow, whole = (
@@ -233,7 +233,7 @@ def test_every_value_is_shown_with_its_origin(config: Config) -> None:
     }
 
 
-def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
+def test_a_failed_start_reports_stage_error_and_place(config: Config) -> None:
     start = answer(config("check", *reported("case.yaml"), "-o", "json"))["start"]
     assert start["outcome"] == "Refused"
     assert (start["stage"], start["error"]) == ("cpuManager", 'unknown policy: "Static"')
@@ -241,8 +241,10 @@ def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
 
 
 @pytest.mark.parametrize("drop_in", [False, True])
-def test_all_values_of_wrong_types_are_told_at_once(config: Config, tmp_path: Path, *, drop_in: bool) -> None:
-    """The kubelet's reader of durations ends the decoding, and hides what was noted before."""
+def test_all_values_of_wrong_types_are_reported_at_once(
+    config: Config, tmp_path: Path, *, drop_in: bool
+) -> None:
+    """An invalid duration ends the kubelet's decoding, and hides the errors before it."""
     wrong = f"{HEAD}cpuManagerPolicy: 7\ncpuManagerReconcilePeriod: soon\nmaxPods: many\n"
     (tmp_path / "conf.d" / "20.conf").write_text(wrong if drop_in else HEAD)
     (tmp_path / "wrong.yaml").write_text(HEAD if drop_in else wrong)
@@ -258,8 +260,8 @@ def test_all_values_of_wrong_types_are_told_at_once(config: Config, tmp_path: Pa
     ]
 
 
-def test_storage_is_kept_as_the_kubelet_keeps_it(config: Config) -> None:
-    """A tenth of 100Gi, as a 32-bit float has it; without a size nothing is said of storage."""
+def test_storage_is_reserved_as_by_the_kubelet(config: Config) -> None:
+    """A tenth of 100Gi as a 32-bit float; without a size, the answer omits storage."""
     words = ("show", *reported("quota.yaml"), "-o", "json")
     allocatable = allocatable_numbers(config(*words, "--ephemeral-storage=100Gi"))
     assert allocatable["ephemeral-storage"] == 96636764000
@@ -271,8 +273,8 @@ def allocatable_numbers(result: Result) -> dict[str, float]:
     return {entry["resource"]: entry["allocatable"]["number"] for entry in resources}
 
 
-def test_the_configuration_of_the_plan_is_the_same(cpuctl: Cpuctl, config: Config, tmp_path: Path) -> None:
-    """Drop-ins and flags count for a plan, too: with them nothing is reserved for it to start with."""
+def test_a_plan_uses_the_same_configuration(cpuctl: Cpuctl, config: Config, tmp_path: Path) -> None:
+    """Drop-ins and flags apply to a plan, too: without them, nothing is reserved and no kubelet starts."""
     words = ("plan", *reported("main.yaml"), "-T", "web=2/2,1Gi", "-o", "json")
     config("show", *MACHINE)
     flags = ("--kubelet-args", "--reserved-cpus=2,34")
@@ -283,7 +285,7 @@ def test_the_configuration_of_the_plan_is_the_same(cpuctl: Cpuctl, config: Confi
 
 @dataclass(frozen=True)
 class Misuse:
-    """A command line that is no question, or input that cannot be read."""
+    """An invalid command line, or input that cannot be read."""
 
     words: tuple[str, ...]
     code: int
@@ -326,7 +328,7 @@ def test_warnings_go_to_stderr_once(config: Config) -> None:
     assert config("show", *EVERYTHING, "--quiet").err == ""
 
 
-def test_show_says_as_check_does_where_shared_containers_run(config: Config) -> None:
+def test_show_reports_like_check_where_shared_containers_run(config: Config) -> None:
     shown, checked = config("show", *EVERYTHING), config("check", *EVERYTHING)
     (line,) = (line for line in checked.out.splitlines() if line.startswith("Burstable and BestEffort"))
     assert line in shown.out.splitlines()

@@ -1,4 +1,4 @@
-"""``cpuctl config check`` for a node on which the driver for CPUs runs, or is to run."""
+"""``cpuctl config check`` for a node on which the CPU driver runs, or will run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MACHINE = ("-m", "synthetic:2n16c2t")
 
 
 def found(cpuctl: Cpuctl, directory: Path, config: str, *words: str) -> tuple[int, list[dict[str, Any]]]:
-    """Check a configuration; return the exit code and what is said of the driver."""
+    """Check a configuration; return the exit code and the findings about the driver."""
     file = directory / "kubelet.yaml"
     file.write_text(HEAD + config)
     result = cpuctl("config", "check", "--kubelet-config", str(file), *words, "-o", "json")
@@ -39,7 +39,7 @@ NONE = "reservedSystemCPUs: 0,16\n"
         (STATIC, "", [], 0),
     ],
 )
-def test_a_driver_that_is_to_run_beside_the_kubelet(
+def test_a_driver_that_will_run_next_to_the_kubelet(
     cpuctl: Cpuctl, tmp_path: Path, config: str, flags: str, codes: list[str], code: int
 ) -> None:
     words = ("--driver-args", flags) if flags else ()
@@ -48,7 +48,7 @@ def test_a_driver_that_is_to_run_beside_the_kubelet(
     assert exit_code == code
 
 
-def test_a_driver_that_runs_on_the_node_is_seen_by_its_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_driver_that_runs_on_the_node_is_found_by_its_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = {**small_machine(), "var/run/cdi/dra.cpu.json": '{"kind": "dra.k8s.io/cpu", "devices": []}'}
     node = written(files, tmp_path / "node")
     static = "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"

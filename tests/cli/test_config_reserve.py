@@ -1,4 +1,4 @@
-"""``cpuctl config reserve``: what is proposed, that it starts, and why nothing is."""
+"""``cpuctl config reserve``: what it proposes, that a kubelet starts with it, and why it proposes nothing."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ ANSWERS = [
     Case("CPUs only", (*reported("cpu-static.yaml"), "--cpu-count", "2")),
     Case("CPUs without a policy", (*reported("none.yaml"), "--cpu-count", "2")),
     Case(
-        "CPUs that are efficient",
+        "efficient CPUs",
         (*reported("cpu-static.yaml", HYBRID), "--cpu-count", "3", "--keep-p-cores"),
     ),
     Case(
@@ -87,12 +87,12 @@ ANSWERS = [
         (*reported("cpu-static.yaml"), "--cpu-count", "2", "--keep-p-cores"),
     ),
     Case("CPUs that are isolated last", (*reported("cpu-static.yaml", ISOLATED), "--cpu-count", "9")),
-    Case("nothing is kept", reported("nothing-kept.yaml"), 3),
-    Case("too much is kept", reported("too-much.yaml"), 3),
-    Case("a fraction is kept", reported("fraction.yaml"), 3),
+    Case("nothing is reserved", reported("nothing-kept.yaml"), 3),
+    Case("too much is reserved", reported("too-much.yaml"), 3),
+    Case("a fraction is reserved", reported("fraction.yaml"), 3),
     Case("the kubelet would not start anyway", reported("other.yaml"), 3),
-    Case("a list beside a cgroup", (*reported("cgroup.yaml"), "--cpu-count", "2"), 3),
-    Case("nothing, all the same", (*reported("nothing-kept.yaml"), "--exit-zero")),
+    Case("a list next to a cgroup", (*reported("cgroup.yaml"), "--cpu-count", "2"), 3),
+    Case("nothing, with --exit-zero", (*reported("nothing-kept.yaml"), "--exit-zero")),
 ]
 
 
@@ -129,7 +129,7 @@ PROPOSED = [case for case in ANSWERS if case.code == 0 and "--exit-zero" not in 
 
 @pytest.mark.parametrize("case", PROPOSED, ids=lambda case: case.name)
 def test_what_is_proposed_passes_the_check(case: Case, run: Reserve, tmp_path: Path) -> None:
-    """As a drop-in file and as flags, with the configuration and the machine that it was made for."""
+    """As a drop-in file and as flags, with the same configuration and machine."""
     (tmp_path / "conf.d").mkdir()
     (tmp_path / "conf.d" / "90-reserved.conf").write_text(run(*case.words, "--snippet").out)
     flags = " ".join(f"'{flag}'" for flag in proposal(run(*case.words, "-o", "json"))["flags"])
@@ -140,14 +140,14 @@ def test_what_is_proposed_passes_the_check(case: Case, run: Reserve, tmp_path: P
         assert checked["summary"]["error"] == 0
 
 
-def test_what_a_shell_would_change_is_quoted(run: Reserve) -> None:
+def test_flags_that_a_shell_would_change_are_quoted(run: Reserve) -> None:
     lines = run(*reported("none.yaml")).out.splitlines()
     assert "--memory-manager-policy=Static" in lines
     assert "'--reserved-memory=0:memory=256Mi;1:memory=256Mi;2:memory=256Mi;3:memory=256Mi'" in lines
 
 
-def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
-    """An unquoted ``reservedSystemCPUs: 0`` is a number, which the kubelet does not read."""
+def test_numbers_are_quoted_in_the_snippet(run: Reserve) -> None:
+    """An unquoted ``reservedSystemCPUs: 0`` is a number, which the kubelet rejects."""
     snippet = run(*reported("cpu-static.yaml"), "--cpu-count", "1", "--snippet").out
     assert snippet == f'{HEAD}reservedSystemCPUs: "0"\n'
 
@@ -159,14 +159,14 @@ def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
         ("other.yaml", "--max-pods) -1 must not be"),
     ],
 )
-def test_a_snippet_that_is_refused_leaves_the_file_empty(name: str, why: str, run: Reserve) -> None:
+def test_a_failed_snippet_prints_nothing(name: str, why: str, run: Reserve) -> None:
     result = run(*reported(name), "--snippet")
     assert (result.code, result.out) == (3, "")
     assert why in result.err
 
 
-def test_huge_pages_leave_less_room(run: Reserve) -> None:
-    """On the node with 4 pages of 1 GiB, 12 GiB are left; 56 GiB kept need more of the others."""
+def test_huge_pages_leave_less_memory_to_reserve(run: Reserve) -> None:
+    """The node with 4 pages of 1 GiB has 12 GiB left; reserving 56 GiB takes more from the others."""
     words = (*reported("none.yaml"), "--kubelet-args=--kube-reserved=memory=56Gi", "-o", "json")
     nodes = proposal(run(*words))["memory"]["numaNodes"]
     assert [(node["hugePages"] >> 30, node["reserved"] >> 20) for node in nodes] == [
@@ -186,7 +186,7 @@ def test_a_setting_in_a_flag_is_named(run: Reserve) -> None:
 
 @dataclass(frozen=True)
 class Misuse:
-    """A command line that is no question, or input that cannot be read."""
+    """An invalid command line, or input that cannot be read."""
 
     words: tuple[str, ...]
     code: int
@@ -218,7 +218,7 @@ def test_misuse(case: Misuse, run: Reserve) -> None:
 
 
 def test_the_check_names_the_difference(run: Reserve) -> None:
-    """Of 4.7 GiB that are kept, the configuration reserves one."""
+    """Of 4.7 GiB to reserve, the configuration reserves one."""
     checked = json.loads(run("check", *FOUR_NODES, "--kubelet-config", "static.yaml", "-o", "json").out)
     found = {finding["code"]: finding for finding in checked["findings"]}["reserved-memory-unequal"]
     assert (found["where"], found["expected"], found["detected"]) == ("static.yaml:9", "5046586624", "1Gi")

@@ -1,4 +1,4 @@
-"""Where an answer rests on a departure from the KEPs, it points to the line of ``docs/keps.md``."""
+"""An answer that depends on a departure from the KEPs links to its section of ``docs/keps.md``."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ POINTING = {
 @pytest.mark.parametrize(
     ("line", "words"), POINTING.items(), ids=[line.partition("#")[2] for line in POINTING]
 )
-def test_an_answer_points_to_the_departure_that_decides(
+def test_an_answer_links_to_the_departure_that_decides(
     line: str, words: tuple[str, ...], cpuctl: Cpuctl
 ) -> None:
     result = cpuctl(*(word for word in words if word != "-q"), columns=1000)
     assert line in result.out + result.err
 
 
-def test_control_groups_of_version_1_point_to_theirs(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_control_groups_of_version_1_link_to_their_departure(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = written(clean_node(1).files, tmp_path / "node")
     # From 1.35 on such a node needs failCgroupV1: false.
     reported = ("-m", str(node), "-f", f"{POD_LEVEL}/init-above.yaml", "--kubelet-version", "1.34")
@@ -98,11 +98,11 @@ spec:
   containers:
   - {name: app, image: x, resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}}
 """
-"""Half of what the pod has is no container's."""
+"""Half of the pod's resources belong to no container."""
 
 
 def divided(cpuctl: Cpuctl, state: Path) -> tuple[str, ...]:
-    """Let a kubelet of 1.37 divide a pod, and return the words that ask about what it leaves."""
+    """Let a 1.37 kubelet divide a pod; return the options for commands about what it leaves."""
     state.mkdir()
     (state.parent / "half.yaml").write_text(HALF)
     reported = (
@@ -117,13 +117,13 @@ def divided(cpuctl: Cpuctl, state: Path) -> tuple[str, ...]:
     return (*DIVIDED[1:5], "--kubelet-version", "1.37")
 
 
-def test_restarts_with_pod_level_allocations_point_to_theirs(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_restarts_with_pod_level_allocations_link_to_their_departure(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = divided(cpuctl, tmp_path / "state")
     pods = ("--state", str(tmp_path / "state"), "--pods", str(tmp_path / "half.yaml"))
     assert departures.RESTARTS in cpuctl("explain", "half", *words, *pods, columns=1000).out
 
 
-def test_state_files_that_a_kubelet_cannot_go_back_to_point_to_theirs(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_state_files_that_prevent_a_rollback_link_to_their_departure(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = divided(cpuctl, tmp_path / "state")
     verify = ("checkpoint", "verify", str(tmp_path / "state"), *words)
     assert departures.RESTARTS in cpuctl(*verify, columns=1000).out
@@ -132,7 +132,7 @@ def test_state_files_that_a_kubelet_cannot_go_back_to_point_to_theirs(cpuctl: Cp
     assert departures.ROLLBACK in cpuctl(*verify[:-1], "1.35", *off, columns=1000).out
 
 
-def test_every_departure_is_pointed_to_or_says_why_not() -> None:
+def test_every_departure_is_linked_to_or_says_why_not() -> None:
     texts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
     anchors = {
         re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-"): text for name, text in texts.items()
@@ -146,5 +146,5 @@ def test_every_departure_is_pointed_to_or_says_why_not() -> None:
         for anchor, text in anchors.items()
         if not re.search(r"No\s+command\s+links\s+to\s+this\s+section,\s+because ", text)
     }
-    told_elsewhere = {departures.CGROUP_V1, departures.RESTARTS, departures.ROLLBACK}
-    assert {line.partition("#")[2] for line in {*POINTING, *told_elsewhere}} == named
+    tested_elsewhere = {departures.CGROUP_V1, departures.RESTARTS, departures.ROLLBACK}
+    assert {line.partition("#")[2] for line in {*POINTING, *tested_elsewhere}} == named

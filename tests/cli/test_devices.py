@@ -1,7 +1,7 @@
-"""Plans with devices: what the answer shows, where it comes from, and what stays open.
+"""Plans with devices: what the answer shows, its sources, and what stays undetermined.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
-they are kept.
+The snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be reviewed before
+they are committed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pods(result: Result) -> list[dict[str, Any]]:
 
 
 def asking(name: str, **counts: int) -> bytes:
-    """Write a pod that asks for ``gpu`` and the like."""
+    """Write a pod that requests devices such as ``gpu``."""
     limits = {f"nvidia.com/{resource}": count for resource, count in counts.items()}
     containers = [{"name": "main", "resources": {"limits": limits}}]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers}}
@@ -69,14 +69,14 @@ def test_examples_follow_the_schema_of_the_input() -> None:
     follow_schema(yaml.safe_load(text), "devices")
 
 
-def test_without_devices_nobody_knows(cpuctl: Cpuctl) -> None:
+def test_without_devices_the_outcome_is_undetermined(cpuctl: Cpuctl) -> None:
     result = plan(cpuctl, *PODS)
     assert [pod["outcome"] for pod in pods(result)] == ["Undetermined"] * 3
     assert "example.com/nic" in pods(result)[0]["why"]
     assert "devices" not in json.loads(result.out)["after"]
 
 
-def test_resources_that_the_file_leaves_out_stay_open(cpuctl: Cpuctl) -> None:
+def test_resources_missing_from_the_file_stay_undetermined(cpuctl: Cpuctl) -> None:
     (pod,) = pods(plan(cpuctl, "-f", "-", *COUNTED, stdin=asking("p", gpu=1, fpga=1)))
     assert pod["why"] == "it requests nvidia.com/fpga, which is not described (use --devices)"
 
@@ -90,7 +90,7 @@ def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
     assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
-def test_running_pods_give_back_what_the_kubelet_says_they_hold(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_running_pod_gets_the_devices_that_the_kubelet_reports(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """``default/running`` holds one of the two devices at node 0."""
     (tmp_path / "pod.json").write_bytes(asking("p", gpu=2))
     aligned = ("-f", str(tmp_path / "pod.json"), *ANSWERED)
@@ -101,7 +101,7 @@ def test_running_pods_give_back_what_the_kubelet_says_they_hold(cpuctl: Cpuctl, 
     assert again["containers"][0]["devices"][0]["numaNodes"] == {"0": 1}
 
 
-def test_what_the_file_leaves_open_is_said(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_gaps_in_the_device_file_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "devices.json").write_text(
         json.dumps(
             {
@@ -116,7 +116,7 @@ def test_what_the_file_leaves_open_is_said(cpuctl: Cpuctl, tmp_path: Path) -> No
     assert "names NUMA nodes that the machine does not have: 7" in result.err
 
 
-def test_a_refusal_uses_the_kubelets_words(cpuctl: Cpuctl) -> None:
+def test_a_rejection_uses_the_kubelets_message(cpuctl: Cpuctl) -> None:
     (pod,) = pods(
         plan(
             cpuctl,
@@ -131,7 +131,7 @@ def test_a_refusal_uses_the_kubelets_words(cpuctl: Cpuctl) -> None:
     )
 
 
-def test_explain_knows_the_devices(cpuctl: Cpuctl) -> None:
+def test_explain_takes_devices_into_account(cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "late", *NODE, *PODS, *COUNTED, "-o", "json")
     document = json.loads(result.out)
     (devices,) = [offer for offer in document["rounds"][0]["offers"] if offer["provider"] == "devices"]
@@ -139,7 +139,7 @@ def test_explain_knows_the_devices(cpuctl: Cpuctl) -> None:
     assert document["pod"]["outcome"] == "Rejected"
 
 
-def test_what_nobody_described_is_named_with_a_file_to_fill_in(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_undescribed_devices_are_named_with_a_file_to_fill_in(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = plan(cpuctl, "-f", "-", stdin=asking("p", gpu=2))
     (pod,) = pods(result)
     assert pod["outcome"] == "Undetermined"
@@ -153,7 +153,7 @@ def test_what_nobody_described_is_named_with_a_file_to_fill_in(cpuctl: Cpuctl, t
     assert "fill in" not in filled.err
 
 
-def test_enough_may_be_taken_for_granted(cpuctl: Cpuctl) -> None:
+def test_devices_can_be_assumed_to_suffice(cpuctl: Cpuctl) -> None:
     result = plan(cpuctl, "-f", "-", "--assume-devices", stdin=asking("p", gpu=500))
     assert pods(result)[0]["outcome"] == "Admitted"
     assert (

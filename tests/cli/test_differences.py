@@ -1,4 +1,4 @@
-"""Every difference that no recording shows, in an answer: what is said before it, and what after."""
+"""Every release difference that no recording shows: what an answer contains before the change, and after."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ spec:
   containers:
   - {name: a, image: x, resources: {claims: [{name: g}], requests: {cpu: 1}, limits: {cpu: 2}}}
 """
-"""A claim that counts as two CPUs, by what 1.36 reads of a device and by what later releases do."""
+"""A claim that counts as two CPUs, in the device fields that 1.36 reads and in those of later releases."""
 DROP_IN = ("--kubelet-config", "k.yaml", "--config-dir", "d")
 
 
@@ -98,14 +98,14 @@ LEVEL_REQUESTS = f"  resources: {{{of('2', '2Gi')}}}\n"
 
 
 class Shown(NamedTuple):
-    """A command that is asked on both sides; what stands in one answer does not stand in the other."""
+    """A command that runs for the releases before and after; the text of one answer is not in the other."""
 
     words: tuple[str, ...]
     before: str
     after: str
     files: Mapping[str, str] = {}
     first: tuple[str, ...] = ()
-    """A command that comes first, such as one that writes state files."""
+    """A command that runs first, such as one that writes state files."""
 
 
 def config(stated: str, **files: str) -> Mapping[str, str]:
@@ -127,9 +127,9 @@ def facts(text: str, before: str, after: str, *words: str) -> Shown:
 
 
 def resize(to: str, before: str, after: str, *words: str, text: str = "") -> Shown:
-    who = ("-f", "p.yaml") if text else ONE
+    selected = ("-f", "p.yaml") if text else ONE
     return Shown(
-        ("resize", *NODE, *who, "--set", to, *words), before, after, {"p.yaml": text} if text else {}
+        ("resize", *NODE, *selected, "--set", to, *words), before, after, {"p.yaml": text} if text else {}
     )
 
 
@@ -152,7 +152,7 @@ FIVE, THREE, TWO = (
 
 
 def divided(*containers: str) -> Mapping[str, str]:
-    """Return the files for a pod of 5 CPUs and GiB that is divided among its containers."""
+    """Return the files for a pod of 5 CPUs and 5 GiB that is divided among its containers."""
     text = pod(f"  resources: {{{FIVE}}}\n", *(f", resources: {{{each}}}" for each in containers))
     return {"k.yaml": DIVIDING, "p.yaml": text.replace("name: p}", "name: p, uid: u1}")}
 
@@ -181,7 +181,7 @@ DONE, INFEASIBLE, FORBIDDEN = "done", ": infeasible", "rejected by the API serve
 
 
 def machine_of_books() -> Mapping[str, str]:
-    """Return the files of four CPUs of s390x, of which two in either book have the same core id."""
+    """Return the files of an s390x machine with four CPUs, whose core IDs repeat in its two books."""
     files = small_machine("1s1n4c1t")
     for cpu in range(4):
         place = f"{CPU_DIR}/cpu{cpu}/topology"
@@ -419,8 +419,8 @@ SHOWN: Mapping[str, Shown] = {
 
 
 @pytest.fixture
-def ask(tmp_path: Path, cpuctl: Cpuctl) -> Callable[[Shown, int], str]:
-    """Return a function that asks a release, and gives the answer without its columns."""
+def run_for(tmp_path: Path, cpuctl: Cpuctl) -> Callable[[Shown, int], str]:
+    """Return a function that runs a command for a release, and returns the answer without column spacing."""
 
     def answer(shown: Shown, minor: int) -> str:
         for name, text in shown.files.items():
@@ -440,29 +440,29 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Callable[[Shown, int], str]:
     return answer
 
 
-def says(answer: str, wanted: str, other: str) -> bool:
+def has_only(answer: str, wanted: str, other: str) -> bool:
     return wanted in answer and not (other and other in answer)
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_the_release_decides(name: str, ask: Callable[[Shown, int], str]) -> None:
+def test_the_release_decides(name: str, run_for: Callable[[Shown, int], str]) -> None:
     shown, since = SHOWN[name], DIFFERENCES[name].since
-    before, after = ask(shown, since - 1), ask(shown, since)
-    assert says(before, shown.before, shown.after), before
-    assert says(after, shown.after, shown.before), after
+    before, after = run_for(shown, since - 1), run_for(shown, since)
+    assert has_only(before, shown.before, shown.after), before
+    assert has_only(after, shown.after, shown.before), after
 
 
 @pytest.mark.parametrize("name", sorted(SHOWN.keys() & set(table.Behaviours._fields)))
 def test_this_difference_alone_decides(
-    name: str, ask: Callable[[Shown, int], str], monkeypatch: pytest.MonkeyPatch
+    name: str, run_for: Callable[[Shown, int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, difference = SHOWN[name], DIFFERENCES[name]
     with monkeypatch.context() as patch:
         patch.setitem(DIFFERENCES, name, difference._replace(since=99))
         table.behaviours.cache_clear()
-        reported = ask(shown, difference.since)
+        reported = run_for(shown, difference.since)
     table.behaviours.cache_clear()
-    assert says(reported, shown.before, shown.after), reported
+    assert has_only(reported, shown.before, shown.after), reported
 
 
 def shown_elsewhere(name: str, difference: Difference) -> bool:
@@ -471,6 +471,6 @@ def shown_elsewhere(name: str, difference: Difference) -> bool:
     return bool(difference.cases) or name in DEMONSTRATED
 
 
-def test_no_difference_is_without_an_answer_that_shows_it() -> None:
+def test_every_difference_is_shown_by_an_answer() -> None:
     silent = {name for name, each in DIFFERENCES.items() if not shown_elsewhere(name, each)}
     assert silent - SHOWN.keys() == set()

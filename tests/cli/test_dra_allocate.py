@@ -26,7 +26,7 @@ def manifest(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: str) -> None:
+def test_every_claim_has_a_row_and_unsatisfied_pods_a_reason(cpuctl: Cpuctl, manifest: str) -> None:
     result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q")
     assert result.code == 3
     *rows, blank, why, _, advice, _, rest, _, following = result.out.splitlines()
@@ -72,7 +72,7 @@ def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:
     ]
 
 
-def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_cpus_of_another_socket_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     rows = [Row(cpu, cpu // 4 % 2, cpu // 4 % 2, cpu % 4, cpu // 2 % 4) for cpu in range(16)]
     written(sysfs_files(machine_of(rows)), tmp_path / "node7")
     manifest = tmp_path / "pods.yaml"
@@ -82,8 +82,8 @@ def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None
     assert "gets CPUs 5,13, which are not among its devices: core IDs repeat across sockets" in reported
     assert "(cpuctl dra allocate --fixed shows what it should get)" in reported
     assert "outside" not in cpuctl(*words, "--fixed").out
-    as_it_is, as_it_should_be = (
+    actual, corrected = (
         json.loads(cpuctl(*words, *more, "-o", "json").out)["pods"][0]["claims"][0]["cpus"]
         for more in ((), ("--fixed",))
     )
-    assert (as_it_is, as_it_should_be) == ("1,5,9,13", "1-2,9-10")
+    assert (actual, corrected) == ("1,5,9,13", "1-2,9-10")

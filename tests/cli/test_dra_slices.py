@@ -29,7 +29,7 @@ def test_slices_are_objects_that_kubectl_applies(cpuctl: Cpuctl, form: str) -> N
     assert [each["attributes"]["dra.cpu/cpuID"]["int"] for each in only["spec"]["devices"]] == [2, 6, 3, 7]
 
 
-def test_people_see_the_cpus_of_every_device(cpuctl: Cpuctl) -> None:
+def test_the_table_shows_the_cpus_of_every_device(cpuctl: Cpuctl) -> None:
     lines = cpuctl("dra", "slices", "-m", "synthetic:2s4n8c2t", "--group-by", "socket", "-q").out.splitlines()
     assert [line.split() for line in lines] == [
         ["DEVICE", "SLICE", "CPUS", "COUNT", "SOCKET"],
@@ -40,7 +40,7 @@ def test_people_see_the_cpus_of_every_device(cpuctl: Cpuctl) -> None:
     ]
 
 
-def test_what_the_driver_does_otherwise_than_expected_is_said(cpuctl: Cpuctl) -> None:
+def test_unexpected_behaviour_of_the_driver_is_reported(cpuctl: Cpuctl) -> None:
     reported = cpuctl(
         "dra", "slices", "synthetic:2s2n2c2t", "--expose-pcie-roots", "--reserved-cpus", "9"
     ).err
@@ -50,13 +50,13 @@ def test_what_the_driver_does_otherwise_than_expected_is_said(cpuctl: Cpuctl) ->
     assert "skips CPUs 0-1: they have no NUMA node" in cpuctl("dra", "slices", "synthetic:0n2c").err
 
 
-def test_reserved_cpus_that_make_no_sense_are_refused(cpuctl: Cpuctl) -> None:
+def test_invalid_reserved_cpus_are_rejected(cpuctl: Cpuctl) -> None:
     refused = cpuctl("dra", "slices", "synthetic:2c", "--reserved-cpus", "node:7")
     assert refused.code == 2
     assert "--reserved-cpus" in refused.err
 
 
-def test_a_static_policy_beside_the_driver_is_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_static_policy_next_to_the_driver_is_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
     config.write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

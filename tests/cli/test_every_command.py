@@ -1,4 +1,4 @@
-"""What a word of the command line means, it means on every command that has it: one table for all."""
+"""Options and arguments mean the same on every command that has them: one table covers all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE = b"NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0 
 
 
 def commands(option: str, *ways: str) -> dict[str, Command]:
-    """Return the commands that have an option, and one of the *ways* to use it, if there are any."""
+    """Return the commands that have an option and, if any *ways* are given, at least one of those."""
     return {
         each.path: each
         for each in command_tree().walk()
@@ -43,7 +43,7 @@ def run(cpuctl: Cpuctl, path: str, *words: str, **more: Any) -> Result:
 
 @pytest.fixture
 def node(tmp_path: Path) -> str:
-    """Write a node with its kubelet's files, which commands change that work on a live one."""
+    """Write a node with its kubelet's files, for commands that work on a live one."""
     return str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
 
 
@@ -64,7 +64,7 @@ WITH_STATE: dict[str, tuple[str, ...]] = {
     "cgroups apply": ("--root", "NODE", *V36),
     "top": ("--once", "--root", "NODE", *V36),
 }
-"""What else is said for an answer, by command; NODE is a node below a directory."""
+"""What else each command needs for an answer; NODE is a node below a directory."""
 
 
 def placed(words: tuple[str, ...], node: str) -> list[str]:
@@ -84,14 +84,12 @@ def test_a_wrong_file_is_not_a_state_file(path: str, node: str, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("path", WITH_STATE)
-def test_a_recording_is_taken_for_its_state_files(
-    path: str, node: str, tmp_path: Path, cpuctl: Cpuctl
-) -> None:
+def test_state_files_are_read_from_a_recording(path: str, node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     archive = tmp_path / "node.tar.bz2"
     archive.write_bytes(bz2.compress(lzma.decompress(RECORDED.read_bytes())))
     result = run(cpuctl, path, *placed(WITH_STATE[path], node), "--state", str(archive), "-o", "json")
     if path == "cgroups apply":
-        # No copy of a node can be changed: it is as far as a test comes without a kernel of its own.
+        # A copy of a node cannot be changed: without its own kernel, a test gets no further.
         assert "a copy of a node cannot be changed" in result.err
         return
     if path == "top":
@@ -150,8 +148,8 @@ def test_two_machines_are_an_error(path: str, cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply", "nri run", "top"}))
-def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
-    """As from its file: only the name differs."""
+def test_a_machine_can_come_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
+    """The answer is the same as for the file, apart from the name."""
     words = (*WITH_MACHINE[path], "-q", "-o", "json")
     named = run(cpuctl, path, *words, "-m", str(RECORDED))
     piped = run(cpuctl, path, *words, "-m", "-", stdin=RECORDED.read_bytes())
@@ -171,10 +169,10 @@ OTHER_ARGUMENTS = {
     "fleet plan": "[RECORDINGS]...",
     **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
 }
-"""Commands that are about something else than a machine or pods, or about two of these."""
+"""Commands whose subject is something other than a machine or pods, or two of these."""
 ABOUT_PODS = ("plan", "advise", "dra allocate", "resize", "pods show", "pods lint", "checkpoint new")
 WITHOUT_ARGUMENT = {"nri run", "top"}
-"""What these are about is one of several options, or the node that they run on."""
+"""Their subject is one of several options, or the node that they run on."""
 ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS} - WITHOUT_ARGUMENT)
 PODS_TWICE = ["fixtures/pods/database.yaml", "fixtures/pods/web.yaml"]
 
@@ -190,10 +188,10 @@ def test_every_command_has_its_subject_as_an_argument() -> None:
 
 
 @pytest.mark.parametrize("path", ABOUT_MACHINES)
-def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
+def test_a_machine_is_an_argument_or_an_option(path: str, cpuctl: Cpuctl) -> None:
     words, name = (*WITH_MACHINE[path], "-q", "-o", "json"), str(RECORDED)
     by_option = run(cpuctl, path, *words, "-m", name)
-    # This recording tells of no PCI devices.
+    # This recording has no PCI devices.
     assert by_option.code in ((4,) if path == "topology devices" else (0, 3)), by_option
     assert run(cpuctl, path, name, *words) == by_option
     assert run(cpuctl, path, *words, "-m", name, name) == by_option
@@ -206,7 +204,7 @@ def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("path", ABOUT_PODS)
-def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
+def test_pods_are_arguments_or_options(path: str, cpuctl: Cpuctl) -> None:
     words = ["-m", MACHINE, *V36, "-q", "-o", "json"]
     words += ["--set", "database/server:cpu=4"] if path == "resize" else []
     words += ["--budget", "20"] if path == "advise" else []
@@ -221,7 +219,7 @@ def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
     assert "use arguments or -f, not both" in cut.err
 
 
-def test_what_is_compared_is_named_either_way(cpuctl: Cpuctl) -> None:
+def test_compared_pods_are_arguments_or_options(cpuctl: Cpuctl) -> None:
     old, new = PODS_TWICE
     by_option = cpuctl("pods", "diff", "-q", "-f", old, "-f", new)
     assert by_option.code == 0
@@ -232,7 +230,7 @@ def test_what_is_compared_is_named_either_way(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("verb", ["dump", "verify", "repair"])
-def test_a_recording_brings_its_state_files_either_way(verb: str, cpuctl: Cpuctl) -> None:
+def test_a_recording_of_state_files_is_an_argument_or_an_option(verb: str, cpuctl: Cpuctl) -> None:
     words = ("checkpoint", verb, "-q", "-o", "json", *(() if verb == "dump" else V36))
     ways = [cpuctl(*words, *way) for way in ((str(RECORDED),), ("-m", str(RECORDED)))]
     assert ways[0].code == ways[1].code in (0, 3)
@@ -240,7 +238,7 @@ def test_a_recording_brings_its_state_files_either_way(verb: str, cpuctl: Cpuctl
     assert (reported.get("start"), reported["files"]) == (wanted.get("start"), wanted["files"])
 
 
-def test_a_group_takes_a_machine_for_its_usual_verb(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_group_with_a_machine_runs_its_default_verb(tmp_path: Path, cpuctl: Cpuctl) -> None:
     shown = cpuctl("topology", "show", "-q", "-m", str(RECORDED))
     assert cpuctl("topology", str(RECORDED), "-q") == shown
     (tmp_path / "node7").symlink_to(RECORDED)
@@ -250,7 +248,7 @@ def test_a_group_takes_a_machine_for_its_usual_verb(tmp_path: Path, cpuctl: Cpuc
     assert (misspelt.code, "did you mean show?" in misspelt.err) == (2, True)
 
 
-def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_configuration_is_not_a_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
     result = cpuctl("config", "check", str(file))
@@ -259,7 +257,7 @@ def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert f"cpuctl config check --kubelet-config {file}" in result.err
 
 
-def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:
+def test_a_node_to_change_cannot_come_from_standard_input(cpuctl: Cpuctl) -> None:
     result = cpuctl("cgroups", "apply", "-m", "-", *V36, stdin=RECORDED.read_bytes())
     assert (result.code, result.out) == (2, "")
 
@@ -302,15 +300,17 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def test_every_command_that_reads_pods_is_run() -> None:
-    # What is applied is a plan of changes; a list of nodes has pods in the commands it proposes only.
+    # cgroups apply takes a plan of changes; fleet list uses pods only in the commands that it proposes.
     others = {"cgroups apply", "fleet list"}
     files = {(path, "-f") for path in commands("--filename").keys() - others}
-    # A watch reads them again and again, which standard input does not allow.
+    # watch reads them again and again, which standard input does not allow.
     assert READERS.keys() == files | {(path, "--pods") for path in commands("--pods").keys() - {"watch"}}
 
 
 @pytest.mark.parametrize(("path", "option"), READERS)
-def test_a_table_of_kubectl_is_told_to_be_json(path: str, option: str, node: str, cpuctl: Cpuctl) -> None:
+def test_a_kubectl_table_is_an_error_that_suggests_json(
+    path: str, option: str, node: str, cpuctl: Cpuctl
+) -> None:
     words = placed(READERS[path, option], node)
     result = run(cpuctl, path, *words, option, "-", stdin=TABLE)
     assert (result.code, result.out) == (4, "")
@@ -320,7 +320,7 @@ def test_a_table_of_kubectl_is_told_to_be_json(path: str, option: str, node: str
     ]
 
 
-def test_pods_that_differ_are_told_to_be_json(cpuctl: Cpuctl) -> None:
+def test_pods_diff_suggests_json_for_a_kubectl_table(cpuctl: Cpuctl) -> None:
     result = cpuctl("pods", "diff", "fixtures/pods", "-", stdin=TABLE)
     assert (result.code, "hint: add -o json to kubectl" in result.err) == (4, True)
 
@@ -339,17 +339,17 @@ def test_every_command_that_writes_state_files_is_run() -> None:
 
 
 @pytest.mark.parametrize("path", WRITERS)
-def test_the_directory_of_state_files_is_made(path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_the_directory_of_state_files_is_created(path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     state = str(tmp_path / "before")
-    made = cpuctl("checkpoint", "new", "-q", *WRITERS["checkpoint new"], "--write-state", state)
-    assert made.code == 0, made
+    created = cpuctl("checkpoint", "new", "-q", *WRITERS["checkpoint new"], "--write-state", state)
+    assert created.code == 0, created
     words = [state if word == "STATE" else word for word in WRITERS[path]]
     result = run(cpuctl, path, *words, "--write-state", str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b" / "cpu_manager_state").exists(), result
 
 
-def test_the_pods_of_the_node_are_read_by_all(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """The table above would pass where an option were read by nobody."""
+def test_the_pods_of_the_node_are_read(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The table above would pass even if a command ignored the option."""
     (tmp_path / "pods.json").write_text(json.dumps(PODS))
     result = cpuctl("audit", "--root", node, *V36, "--pods", str(tmp_path / "pods.json"), "-o", "json")
     assert str(tmp_path / "pods.json") in {
@@ -367,8 +367,8 @@ def options_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "1e999"])
-def test_a_share_and_a_time_are_numbers(number: str, cpuctl: Cpuctl) -> None:
-    """Python takes nan for one, which is in no range and outside of none."""
+def test_shares_and_times_must_be_valid_numbers(number: str, cpuctl: Cpuctl) -> None:
+    """Python parses "nan" as a float, which is neither inside nor outside any range."""
     found = [(path, each) for path, each in options_of(get_command(app)) if "float" in each.type.name]
     assert {" ".join(path) for path, _ in found} >= {"top", "watch"}
     for path, option in found:

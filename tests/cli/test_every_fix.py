@@ -1,4 +1,4 @@
-"""No module proposes a fix without a test that runs what it proposes, or a reason why nobody can."""
+"""Every module that proposes fixes has a test that runs them, or a reason why no test can."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ COLLECTED = {
     "cpuctl/engine/pod_lints.py": "tests/cli/test_pod_lint_fixes.py",
     "cpuctl/engine/state_checks": "tests/cli/test_state_fixes.py",
 }
-"""All that these could propose is collected there from the code, and must have been run."""
+"""Every fix that these could propose is collected from the code by the test, and must have been run."""
 BY_CASES = {
     "cpuctl/answering/config": "tests/cli/test_fixes.py",
     "cpuctl/answering/resize_answer.py": "tests/cli/test_resize_gates.py",
     "cpuctl/kubelet/configuration": "tests/cli/test_remark_fixes.py",
     "cpuctl/operations/checkpoint": "tests/cli/test_state_fixes.py",
 }
-"""What these propose is run there in the situations that the test thought of."""
+"""The fixes that these propose are run in the situations that the test sets up."""
 NOT_RUN = {
-    "what the API server or KubeVirt says is wrong with a manifest, which is for its author to write anew": [
+    "errors that the API server or KubeVirt reports in a manifest, which its author must correct": [
         "cpuctl/operations/machine_lint.py",
         "cpuctl/operations/pod_lint.py",
         "cpuctl/pods/validation",
     ],
-    "what a message of another program means, which nobody has named a node for": [
+    "the meaning of another program's message, for which no node is given": [
         "cpuctl/answering/explain/messages_answer.py",
         "cpuctl/messages",
     ],
-    "hands on what others propose": [
+    "passes on what other modules propose": [
         "cpuctl/answering/parts.py",
         "cpuctl/cli/render/fleet_page.py",
         "cpuctl/cli/render/node_page.py",
@@ -43,15 +43,15 @@ NOT_RUN = {
 PLACES = (*COLLECTED, *BY_CASES, *(place for places in NOT_RUN.values() for place in places))
 
 
-def test_every_module_that_proposes_is_known() -> None:
+def test_every_module_that_proposes_fixes_is_listed() -> None:
     proposing = [file.relative_to(ROOT) for file in sorted((ROOT / "cpuctl").rglob("*.py")) if proposes(file)]
-    homeless = [str(file) for file in proposing if not any(file.is_relative_to(place) for place in PLACES)]
-    assert homeless == []
-    idle = [place for place in PLACES if not any(file.is_relative_to(place) for file in proposing)]
-    assert idle == []
+    unlisted = [str(file) for file in proposing if not any(file.is_relative_to(place) for place in PLACES)]
+    assert unlisted == []
+    unused = [place for place in PLACES if not any(file.is_relative_to(place) for file in proposing)]
+    assert unused == []
 
 
-def test_what_is_collected_is_collected() -> None:
+def test_the_listed_tests_collect_the_fixes() -> None:
     for place, test in COLLECTED.items():
         assert re.search(rf'(?:not_run|proposals)\(\[?"{place}"', (ROOT / test).read_text())
     for test in BY_CASES.values():
@@ -59,7 +59,7 @@ def test_what_is_collected_is_collected() -> None:
 
 
 def proposes(file: Path) -> bool:
-    """Return whether a module gives anything a ``fix``: by keyword, or in a part of an answer."""
+    """Return whether a module sets a ``fix``: as a keyword, or as a key in a part of an answer."""
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
             case ast.keyword(arg="fix"):

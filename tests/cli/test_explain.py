@@ -1,4 +1,4 @@
-"""``cpuctl explain``: which pod is meant, what people and scripts read, and suggestions that hold."""
+"""``cpuctl explain``: which pod is meant, what people and scripts read, and suggestions that work."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
 
 
 _WHOLE = ("cpuctl explain", "The kubelet", "  see: cpuctl config check ", "Next, ")
-"""How lines begin that are not broken: commands to copy, and the kubelet's own text."""
+"""Prefixes of lines that are not wrapped: commands to copy, and the kubelet's own text."""
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -184,7 +184,7 @@ def test_it_agrees_with_a_plan(name: str, cpuctl: Cpuctl) -> None:
         assert [answer["pod"]] == mine
 
 
-def test_memory_is_that_of_the_moment_and_of_what_the_pod_asks_for(cpuctl: Cpuctl) -> None:
+def test_memory_is_shown_as_of_admission_for_requested_resources(cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS["group rule"])
     assert [(node["numaNode"], node["group"], node["assignments"]) for node in answer["memory"]] == [
         (0, "0", 1),
@@ -198,8 +198,8 @@ def test_memory_is_that_of_the_moment_and_of_what_the_pod_asks_for(cpuctl: Cpuct
 
 EXITS = {
     "admitted": (ANSWERS["admitted"], 0),
-    "refused": (ANSWERS["width from capacity"], 3),
-    "refused, but asked for zero": ((*ANSWERS["width from capacity"], "--exit-zero"), 0),
+    "rejected": (ANSWERS["width from capacity"], 3),
+    "rejected, with --exit-zero": ((*ANSWERS["width from capacity"], "--exit-zero"), 0),
     "hangs": (ANSWERS["endless loop"], 3),
     "undetermined": (ANSWERS["undetermined"], 3),
     "not started": (ANSWERS["not started"], 3),
@@ -235,13 +235,13 @@ def test_a_request_that_is_suggested_admits_the_pod(cpuctl: Cpuctl) -> None:
     assert explain(cpuctl, *base, *pods(c="7/7,1Gi"), "c").code == 3
 
 
-def test_a_pod_that_is_to_be_removed_has_a_command_for_that(cpuctl: Cpuctl) -> None:
+def test_a_suggested_removal_has_a_command(cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS["width from capacity"])
     removals = [each["command"] for each in answer["suggestions"] if each["kind"] == "removal"]
     assert removals == ["kubectl -n default delete pod a", "kubectl -n default delete pod b"]
 
 
-def test_without_a_name_the_first_pod_that_is_not_admitted(cpuctl: Cpuctl) -> None:
+def test_without_a_name_the_first_pod_that_is_not_admitted_is_explained(cpuctl: Cpuctl) -> None:
     words = (*NODE, *arguments(STATIC), *pods(fits="2/2,1Gi", first="64/64,1Gi", second="64/64,1Gi"))
     assert document(cpuctl, *words)["pod"]["name"] == "first"
     assert document(cpuctl, "second", *words)["pod"]["name"] == "second"
@@ -258,7 +258,7 @@ def test_a_pod_is_found_by_name_full_name_container_or_uid(cpuctl: Cpuctl) -> No
 
 
 USAGE = {
-    "nobody": (
+    "an unknown pod": (
         "nobody",
         'there is no pod "nobody"',
         "known pods: default/a, default/b, default/x-0, default/x-1",
@@ -282,7 +282,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_a_pod_that_cannot_be_meant(name: str, cpuctl: Cpuctl) -> None:
+def test_an_invalid_pod_name_is_an_error(name: str, cpuctl: Cpuctl) -> None:
     text, message, hint = USAGE[name]
     given = (*pods(a="1/1,1Gi", b="1/1,1Gi"), "-T", "x=1/1,1Gi x2")
     result = explain(cpuctl, *([text] if text else []), *NODE, *arguments(STATIC), *given)
@@ -306,7 +306,7 @@ def manifests(path: Path, *items: dict[str, Any]) -> str:
     return str(path)
 
 
-def test_names_that_several_pods_have(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_ambiguous_names_are_an_error(cpuctl: Cpuctl, tmp_path: Path) -> None:
     twice = pod_manifest("twin", "two")
     file = manifests(tmp_path / "pods.json", pod_manifest("twin", "one"), twice, twice)
     by_name = explain(cpuctl, "twin", *NODE, *arguments(STATIC), "-f", file)
@@ -329,7 +329,7 @@ def test_no_pods_at_all(cpuctl: Cpuctl) -> None:
 
 
 class Running:
-    """A node with a state file, whose kubelet counts whole cores before it looks at what a pod has."""
+    """A node with a state file, whose kubelet counts whole cores before it checks what a pod already has."""
 
     def __init__(self, cpuctl: Cpuctl, tmp_path: Path) -> None:
         flags = arguments(
@@ -346,7 +346,7 @@ class Running:
         self.words += ("--state", str(tmp_path), "--pods", self.pods)
 
 
-def test_a_running_pod_is_looked_at_as_after_a_restart(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_running_pod_is_explained_as_after_a_restart(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = Running(cpuctl, tmp_path)
     answer = document(cpuctl, "large", *node.words)
     assert answer["asked"] == {"container": None, "restarted": True, "podsBefore": 1}
@@ -361,9 +361,7 @@ def test_a_running_pod_is_looked_at_as_after_a_restart(cpuctl: Cpuctl, tmp_path:
     assert document(cpuctl, "prod/old", *node.words)["pod"]["outcome"] == "Admitted"
 
 
-def test_a_pod_that_comes_to_a_running_node(
-    cpuctl: Cpuctl, tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
+def test_a_new_pod_on_a_running_node(cpuctl: Cpuctl, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     node = Running(cpuctl, tmp_path)
     result = explain(cpuctl, *node.words, *pods(new="4/4,1Gi"), columns=80)
     assert result.code == 3
@@ -374,18 +372,18 @@ def test_a_pod_that_comes_to_a_running_node(
     assert removals == [["prod/old"], ["prod/large"]]
 
 
-def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_warnings_about_the_state_are_reported_once(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = Running(cpuctl, tmp_path)
-    stranger = manifests(tmp_path / "other.json", pod_manifest("other", "prod", uid="other"))
+    other_pods = manifests(tmp_path / "other.json", pod_manifest("other", "prod", uid="other"))
     words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
-    result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
+    result = explain(cpuctl, *words, "--pods", other_pods, *pods(first="1/1,1Gi", new="8/8,1Gi"))
     assert result.err.count("the state files have pods that are not running here") == 1
 
 
-def test_all_releases_start_once_where_nobody_names_one(
+def test_all_releases_start_once_if_none_is_given(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Changes are tried on the one that is assumed: whether the others start has been asked."""
+    """Changes are tried on the assumed release; whether the others start has already been checked."""
     started: list[bool] = []
 
     def counting(info: MachineInfo, kubelet: Kubelet, *words: Any, **named: Any) -> StateStart:
@@ -406,8 +404,8 @@ def test_all_releases_start_once_where_nobody_names_one(
 PENDING = ANSWERS["a resize is pending"]
 
 
-def test_where_the_reference_of_a_preview_departs_from_its_proposal_is_named(cpuctl: Cpuctl) -> None:
-    """KEP-5554 lets the container shrink within what it has; its reference implementation does not."""
+def test_a_preview_names_where_its_reference_departs_from_the_proposal(cpuctl: Cpuctl) -> None:
+    """KEP-5554 lets the container shrink within its current CPUs; its reference implementation does not."""
     resize = json.loads(cpuctl("explain", *PENDING, "-o", "json").out)["resize"]
     assert resize["outcome"] == "Admitted"
     assert resize["departures"] == ["a resize that fits into baseline, current and free CPUs is done"]
@@ -421,8 +419,8 @@ def test_where_the_reference_of_a_preview_departs_from_its_proposal_is_named(cpu
     }
 
 
-def test_a_pod_whose_resize_is_pending_restarts_with_what_it_has(cpuctl: Cpuctl) -> None:
-    """A kubelet admits what it has granted, 16 CPUs, before it looks at the 6 that are asked for."""
+def test_a_pod_with_a_pending_resize_restarts_with_what_it_has(cpuctl: Cpuctl) -> None:
+    """A kubelet admits the 16 CPUs that it has allocated, before it checks the 6 that are requested."""
     answer = json.loads(cpuctl("explain", *PENDING, "-o", "json").out)
     (container,) = answer["pod"]["containers"]
     assert (answer["pod"]["outcome"], container["cpus"]) == ("Admitted", "1-2,6-11,13-14,18-23")
@@ -430,7 +428,7 @@ def test_a_pod_whose_resize_is_pending_restarts_with_what_it_has(cpuctl: Cpuctl)
     assert [offer["request"] for offer in answer["rounds"][0]["offers"] if "request" in offer] == [16]
 
 
-def test_a_policy_has_no_say_in_a_resize_that_is_pending(cpuctl: Cpuctl) -> None:
+def test_a_policy_does_not_decide_on_a_pending_resize(cpuctl: Cpuctl) -> None:
     refused = cpuctl("explain", *PENDING, "--policy", "koordinator")
     assert (refused.code, "policies cannot decide on resizes" in refused.err) == (2, True)
     followed = PENDING.index("--feature-gates")
@@ -442,13 +440,13 @@ def test_a_policy_has_no_say_in_a_resize_that_is_pending(cpuctl: Cpuctl) -> None
     assert cpuctl("explain", *settled, "--policy", "koordinator").code == 0
 
 
-def test_where_nothing_is_pending_no_resize_is_told(cpuctl: Cpuctl) -> None:
+def test_without_a_pending_resize_none_is_reported(cpuctl: Cpuctl) -> None:
     settled = tuple(word.replace("pending.json", "running.json") for word in PENDING)
     assert json.loads(cpuctl("explain", *settled, "-o", "json").out)["resize"] is None
     assert json.loads(cpuctl("explain", *ANSWERS["admitted"], "-o", "json").out)["resize"] is None
 
 
-def test_a_pod_that_has_ended_is_said_to_have(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_pod_that_has_ended_is_an_error(cpuctl: Cpuctl, tmp_path: Path) -> None:
     pods = tmp_path / "pods.yaml"
     kind, spec = "apiVersion: v1, kind: Pod", "spec: {containers: [{name: c}]}"
     pods.write_text(
@@ -463,8 +461,8 @@ def test_a_pod_that_has_ended_is_said_to_have(cpuctl: Cpuctl, tmp_path: Path) ->
     assert cpuctl(*words, "--include-completed").code == 0
 
 
-def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """To the Memory Manager of 1.34 such a container asks for nothing, whatever its spec says."""
+def test_memory_without_allocated_resources_in_the_status(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """For the Memory Manager of 1.34, such a container requests nothing, whatever its spec says."""
     amounts = {"cpu": "1", "memory": "1Gi"}
     container = {"name": "a", "image": "x", "resources": {"requests": amounts, "limits": amounts}}
     statuses = [{"name": "a", "state": {"running": {}}}]
@@ -503,10 +501,10 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
         ("Pod", None, "a pod without an owner is not replaced"),
     ],
 )
-def test_what_the_scheduler_does_next_is_told(
+def test_what_replaces_a_rejected_pod_is_reported(
     kind: str, references: list[dict[str, Any]] | None, expected: str, cpuctl: Cpuctl
 ) -> None:
-    """kubernetes issue 84869: a ReplicaSet makes failed pods for ever."""
+    """kubernetes issue 84869: a ReplicaSet creates failed pods forever."""
     limits = {"cpu": 20, "memory": "1Gi"}
     spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": limits}}]}
     metadata = {"name": "web"} if references is None else {"name": "web", "ownerReferences": references}

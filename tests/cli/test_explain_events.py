@@ -1,4 +1,4 @@
-"""``cpuctl explain --events``: the pod that a kubelet rejected last, beside what it said of that."""
+"""``cpuctl explain --events``: the pod that a kubelet rejected last, and what the kubelet reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def event(name: str, reason: str, last: str, **more: Any) -> dict[str, Any]:
 
 
 def newer_event(name: str, reason: str, last: str) -> dict[str, Any]:
-    """Write the same as ``events.k8s.io/v1`` does."""
+    """Write the same event as ``events.k8s.io/v1``."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -60,7 +60,7 @@ def newer_event(name: str, reason: str, last: str) -> dict[str, Any]:
 
 
 def requested(tmp_path: Path, cpuctl: Cpuctl, events: list[dict[str, Any]], *words: str) -> Result:
-    """Explain pods of which one has ended for good, and two were rejected."""
+    """Explain a list of pods, one of which has ended for good and three of which were rejected."""
     pods = [
         pod("done", 2, phase="Succeeded"),
         pod("new", 2),
@@ -89,7 +89,7 @@ def document(result: Result) -> dict[str, Any]:
 
 
 def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """That of a pod whose manifest nobody gave is passed over; the others that have ended stay away."""
+    """The event of a pod without a manifest is skipped; the other pods that have ended stay excluded."""
     answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL, *OTHERS], "-o", "json"))
     assert (answer["pod"]["name"], answer["pod"]["reason"]) == ("wide", "TopologyAffinityError")
     assert answer["said"] == {
@@ -106,7 +106,7 @@ def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpu
 @pytest.mark.parametrize(
     ("name", "times", "agrees"), [("odd", 3, True), ("small", 5, False)], ids=["same", "differs"]
 )
-def test_a_named_pod_is_held_against_its_own_event(
+def test_a_named_pod_is_compared_with_its_own_event(
     name: str, times: int, agrees: bool, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL], name, "-o", "json"))
@@ -114,16 +114,16 @@ def test_a_named_pod_is_held_against_its_own_event(
     assert (answer["said"]["node"], answer["said"]["agrees"]) == ("node7", agrees)
 
 
-def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Without them the pod would have ended."""
+def test_a_proposed_command_includes_the_events(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Without the events, the command would skip the pod because it has ended."""
     answer = document(requested(tmp_path, cpuctl, [ODD], "-o", "json"))
     commands = [each["command"] for each in answer["suggestions"] if each["command"]]
     assert commands
     assert all(f"--events {tmp_path / 'events.json'}" in command for command in commands)
 
 
-def test_events_on_standard_input_are_a_file_to_fill_in(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A pipe is read only once: by the command that was typed."""
+def test_events_on_standard_input_become_a_placeholder(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A pipe can be read only once, and the typed command has read it."""
     requested(tmp_path, cpuctl, [ODD])
     words = ("explain", *NODE, FLAGS, "-f", str(tmp_path / "pods.json"), "--events", "-")
     answer = document(cpuctl(*words, "-o", "json", stdin=(tmp_path / "events.json").read_bytes()))
@@ -134,12 +134,12 @@ def test_events_on_standard_input_are_a_file_to_fill_in(tmp_path: Path, cpuctl: 
     assert "cpuctl explain --message - < FILE explains" in table.err
 
 
-def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
+def test_events_and_messages_cannot_be_combined(cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "--events", "events.json", "--message", "no")
     assert (result.code, "--events: cannot be used with --message" in result.err) == (2, True)
 
 
-def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_difference_from_what_the_kubelet_reported_is_noted(tmp_path: Path, cpuctl: Cpuctl) -> None:
     shown = " ".join(requested(tmp_path, cpuctl, [SMALL]).out.split())
     assert "SAID by the kubelet on node7 5 times, last 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
     assert "(the answer differs: other pods, state files or settings were in effect then)" in shown
@@ -155,7 +155,7 @@ def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, c
         ([{**ODD, "reason": 7}], 4, "items[0].reason: expected a string, found the number 7"),
     ],
 )
-def test_events_that_do_not_help_are_told_of(
+def test_unusable_events_are_an_error(
     events: list[dict[str, Any]], code: int, problem: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     result = requested(tmp_path, cpuctl, events)

@@ -1,4 +1,4 @@
-"""Huge pages that a pod lacks: how many more, on which NUMA node, would let it in."""
+"""Missing huge pages: how many more, on which NUMA node, would admit the pod."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ RUNNING = {
 }
 
 
-@pytest.mark.parametrize("kubelet", [STATIC, ALIGNED], ids=["nobody counts", "the Memory Manager counts"])
-def test_pages_are_named_beside_pods_that_run(cpuctl: Cpuctl, tmp_path: Path, kubelet: str) -> None:
-    """A memory_manager_state that was written with other pages has to go: what runs gets its memory anew."""
+@pytest.mark.parametrize("kubelet", [STATIC, ALIGNED], ids=["no manager counts", "the Memory Manager counts"])
+def test_pages_are_named_next_to_running_pods(cpuctl: Cpuctl, tmp_path: Path, kubelet: str) -> None:
+    """A memory_manager_state with other page counts is removed; running pods then get their memory again."""
     machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi="
     running, requested = tmp_path / "running.json", tmp_path / "pod.json"
     running.write_text(json.dumps(RUNNING))

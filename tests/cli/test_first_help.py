@@ -1,4 +1,4 @@
-"""From ``cpuctl --help`` alone, on a terminal of 80 columns, people find what they came for."""
+"""With ``cpuctl --help`` alone, on a terminal of 80 columns, users find what they need."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def test_every_command_is_in_one_group() -> None:
     assert [name for entries in GROUPS.values() for name in entries] == list(COMMANDS)
 
 
-def test_summaries_of_commands_stand_in_one_line_and_are_whole(cpuctl: Cpuctl) -> None:
+def test_summaries_of_commands_fit_on_one_line(cpuctl: Cpuctl) -> None:
     lines = [line.split(None, 1) for line in cpuctl("--help", columns=80).out.splitlines()]
     assert [name for name, entry in COMMANDS.items() if [name, entry.help] not in lines] == []
 
 
 @pytest.mark.parametrize("group", sorted({each.words[0] for each in VERBS if len(each.words) > 1}))
-def test_summaries_of_verbs_stand_in_one_line_and_are_whole(cpuctl: Cpuctl, group: str) -> None:
+def test_summaries_of_verbs_fit_on_one_line(cpuctl: Cpuctl, group: str) -> None:
     lines = cpuctl(group, "--help", columns=80).out.splitlines()
     summaries = {each.words[-1]: each.summary for each in VERBS if each.words[:-1] == (group,)}
     shown = lines[lines.index("Commands:") + 1 :]
     assert [line.split(None, 1) for line in shown] == [list(item) for item in summaries.items()]
 
 
-def test_what_to_start_with_are_commands_with_help_of_their_own(cpuctl: Cpuctl) -> None:
+def test_the_commands_to_start_with_have_their_own_help(cpuctl: Cpuctl) -> None:
     first = cpuctl("--help", columns=80).out
     commands = [line for line in first.splitlines() if re.match(r" +(sudo )?cpuctl ", line)]
     wanted = {
@@ -52,7 +52,7 @@ def test_what_to_start_with_are_commands_with_help_of_their_own(cpuctl: Cpuctl) 
     assert all(cpuctl(*words, "--help", columns=80).code == 0 for words in wanted)
 
 
-# The five tasks, each with what its help has to say for people to go on.
+# The five tasks, each with the text in its help that leads to the next step.
 NEXT = {
     "plan": "cpuctl explain POD",
     "explain": "Every change that is shown was tried",
@@ -68,14 +68,14 @@ def test_help_says_what_to_type_next(cpuctl: Cpuctl, command: str, follows: str)
     assert follows in described
 
 
-def test_no_line_of_help_is_wider_than_the_terminal_or_ends_within_a_word(cpuctl: Cpuctl) -> None:
+def test_no_help_line_is_too_wide_or_ends_within_a_word(cpuctl: Cpuctl) -> None:
     for words in [(), *{each.words[:1] for each in VERBS}, *(each.words for each in VERBS)]:
         out = cpuctl(*words, "--help", columns=80).out
         assert [line for line in out.splitlines() if len(line) > 80 or re.search(r"\w-$", line)] == []
 
 
 @pytest.mark.parametrize("command", ["plan", "explain", "resize --set a:cpu=3"])
-def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change(
+def test_if_the_kubelet_rejects_its_state_a_command_shows_what_to_change(
     cpuctl: Cpuctl, command: str
 ) -> None:
     words = ("-m", "fixtures/kubeadm/node7.tar.xz", "--kubelet-version", "1.35", "-T", "a=2/2,1Gi")
@@ -88,7 +88,7 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     assert "  fix: configure policy none, or cpuctl checkpoint repair " in requested.out
 
 
-def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuctl: Cpuctl) -> None:
+def test_without_a_policy_a_guaranteed_pod_gets_a_hint_on_exclusive_cpus(cpuctl: Cpuctl) -> None:
     words = (
         "plan",
         "-m",
@@ -102,7 +102,7 @@ def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuc
     assert wanted not in cpuctl(*words, "-T", "a=1/2,1Gi", columns=80).out.splitlines()
 
 
-def test_a_message_that_nobody_knows_has_a_next_step_too(cpuctl: Cpuctl) -> None:
+def test_an_unknown_message_has_a_next_step_too(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "-q", "--message", "no route to host", columns=80)
     assert answer.code == 3
     assert [line.split("  ")[-1].strip() for line in answer.out.splitlines()[-2:]] == [
@@ -113,7 +113,7 @@ def test_a_message_that_nobody_knows_has_a_next_step_too(cpuctl: Cpuctl) -> None
     assert (known.code, "Try instead" in known.out) == (0, False)
 
 
-def test_a_misspelt_file_is_one_error_with_the_file_that_was_meant(cpuctl: Cpuctl) -> None:
+def test_a_misspelt_file_is_one_error_with_a_suggestion(cpuctl: Cpuctl) -> None:
     machine = "fixtures/machine/2s-2numa-32cpu.tar.xz"
     for words, name, meant in (
         (("-m", machine, "-T", "a=1/1"), machine, "fixtures/machines/2s-2numa-32cpu.tar.xz"),

@@ -1,6 +1,6 @@
-"""Every start that fails is an error with a ``fix:``, in what people read; followed, the kubelet starts.
+"""Every failed start is an error with a ``fix:`` in the table; once it is applied, the kubelet starts.
 
-What validation refuses is in ``test_refusal_fixes.py``; here is what refuses later, and what does not load.
+``test_refusal_fixes.py`` has what validation rejects; this file, what is rejected later or does not load.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ Check = Callable[..., Result]
 
 @pytest.fixture
 def check(tmp_path: Path, cpuctl: Cpuctl) -> Check:
-    """Return a function that writes a configuration and checks it; other commands take ``command``."""
+    """Return a function that writes a configuration and checks it, or runs another *command* with it."""
 
     def call(config: Config, *words: str, command: str = "check", machine: str = MACHINE) -> Result:
         (tmp_path / "config.json").write_text(json.dumps(HEAD | config))
@@ -126,7 +126,7 @@ def check(tmp_path: Path, cpuctl: Cpuctl) -> Check:
 
 
 def done(config: Config, fix: str, check: Check, machine: str) -> Config:
-    """Do what a fix says."""
+    """Apply a fix to a configuration."""
     changed: Config = json.loads(json.dumps(config))
     if command := re.search(r"cpuctl config reserve((?: --[\w-]+ \d+)?)", fix):
         proposed = check(config, *command[1].split(), "-o", "json", command="reserve", machine=machine)
@@ -190,8 +190,8 @@ def _leave_out(config: Config, name: str) -> None:
     config.pop(last, None)
 
 
-def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) -> list[str]:
-    """Follow the first fix until the kubelet starts; return the errors on the way."""
+def errors_until_started(config: Config, check: Check, *words: str, machine: str = MACHINE) -> list[str]:
+    """Apply the first fix until the kubelet starts; return the errors on the way."""
     reported: list[str] = []
     for _ in range(4):
         result = check(config, *words, machine=machine)
@@ -227,7 +227,7 @@ def test_flags_that_cannot_be_read(wrong: str, fix: str, check: Check) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.31", "1.36"])
-def test_cgroup_v1_is_refused_by_choice_and_by_default(version: str, check: Check) -> None:
+def test_cgroup_v1_is_rejected_by_choice_and_by_default(version: str, check: Check) -> None:
     refused = check({"failCgroupV1": True}, "--cgroup-version", "1", "--kubelet-version", version)
     assert "  fix: set failCgroupV1: false, or boot with cgroup v2" in refused.out
     taken = check({"failCgroupV1": False}, "--cgroup-version", "1", "--kubelet-version", version)
@@ -235,17 +235,17 @@ def test_cgroup_v1_is_refused_by_choice_and_by_default(version: str, check: Chec
 
 
 @pytest.mark.parametrize("config", CASES, ids=named)
-def test_what_is_refused_starts_once_its_fix_is_done(config: Config, check: Check) -> None:
+def test_a_rejected_configuration_starts_once_its_fix_is_applied(config: Config, check: Check) -> None:
     swap = ("--cgroup-version", "1") if "memorySwap" in config else ()
-    # Whether a gate is locked, and to what, hangs on the release.
+    # Whether a gate is locked, and to which value, depends on the release.
     release = {"containerLogMaxFiles": "1.32", "featureGates": "1.36"}
     named = (("--kubelet-version", minor) for setting, minor in release.items() if setting in config)
-    assert mended(config, check, *swap, *next(named, ()))
+    assert errors_until_started(config, check, *swap, *next(named, ()))
 
 
-def test_more_numa_nodes_than_the_topology_manager_takes(check: Check) -> None:
+def test_more_numa_nodes_than_the_topology_manager_allows(check: Check) -> None:
     config = {"topologyManagerPolicy": "restricted"}
-    assert mended(config, check, machine=MANY_NODES)
+    assert errors_until_started(config, check, machine=MANY_NODES)
     more = config | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "12"}}
     assert " would start." in check(more, machine=MANY_NODES).out
 
@@ -262,7 +262,7 @@ def test_each_way_to_reserve_cpus(way: Config, check: Check) -> None:
 
 
 @pytest.mark.parametrize("rule", LATER, ids=lambda rule: f"{rule.field} {rule.text[:40]}")
-def test_every_later_rule_is_broken_by_a_case(rule: Rule, check: Check) -> None:
+def test_every_later_rule_is_violated_by_a_case(rule: Rule, check: Check) -> None:
     words = re.escape(f"({rule.stage}): ") + ".+".join(map(re.escape, rule.text.split("{}"))).replace(
         r"\{\{", r"\{"
     )
@@ -274,7 +274,7 @@ def test_every_later_rule_is_broken_by_a_case(rule: Rule, check: Check) -> None:
 
 
 def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) -> None:
-    """With fewer CPUs than cores a kubelet divides by zero; its gates have nothing to do with it."""
+    """With fewer CPUs than cores, a kubelet divides by zero; its gates do not matter."""
     cores = [{"core_id": core, "thread_ids": [core], "socket_id": 0} for core in range(4)]
     nodes = [{"node_id": 0, "memory": 1 << 30, "cores": cores}]
     info = {"num_cores": 3, "num_sockets": 1, "memory_capacity": 1 << 30, "topology": nodes}
@@ -284,36 +284,36 @@ def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) ->
         "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true"},
         "kubeReserved": {"cpu": "1"},
     }
-    (reported,) = mended(config, check, machine="machine.json")
+    (reported,) = errors_until_started(config, check, machine="machine.json")
     assert reported.endswith("runtime error: integer divide by zero")
     assert "featureGates" not in check(config, machine="machine.json").out
 
 
-BEGUN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "mended", "fix"),
+    ("text", "corrected", "fix"),
     [
-        ("", BEGUN, "start it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
-        ("# nothing\n", BEGUN + "# nothing\n", "start it with the lines apiVersion: "),
+        ("", HEADER, "start it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
+        ("# nothing\n", HEADER + "# nothing\n", "start it with the lines apiVersion: "),
         (
-            BEGUN + "cpuCFSQuota: [\n",
-            BEGUN + "cpuCFSQuota: true\n",
+            HEADER + "cpuCFSQuota: [\n",
+            HEADER + "cpuCFSQuota: true\n",
             "unclosed quotes or brackets",
         ),
-        (BEGUN + 'cgroupRoot: "/\n', BEGUN + 'cgroupRoot: "/"\n', "unclosed quotes or brackets"),
-        (BEGUN + " maxPods: 9\n", BEGUN + "maxPods: 9\n", "wrong indentation"),
+        (HEADER + 'cgroupRoot: "/\n', HEADER + 'cgroupRoot: "/"\n', "unclosed quotes or brackets"),
+        (HEADER + " maxPods: 9\n", HEADER + "maxPods: 9\n", "wrong indentation"),
         (
-            BEGUN + "logging:\n\tverbosity: 2\n",
-            BEGUN + "logging:\n  verbosity: 2\n",
+            HEADER + "logging:\n\tverbosity: 2\n",
+            HEADER + "logging:\n  verbosity: 2\n",
             "indent YAML with spaces",
         ),
     ],
     ids=["empty", "comment", "bracket", "quote", "blanks", "tab"],
 )
-def test_a_file_that_is_no_text_of_a_configuration(
-    text: str, mended: str, fix: str, cpuctl: Cpuctl, tmp_path: Path
+def test_a_file_that_is_not_a_configuration(
+    text: str, corrected: str, fix: str, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     path = tmp_path / "kubelet.yaml"
     path.write_text(text)
@@ -322,5 +322,5 @@ def test_a_file_that_is_no_text_of_a_configuration(
     assert " would not start " in refused.out
     (reported,) = [line for line in refused.out.splitlines() if line.startswith("  fix: ")]
     assert fix in reported
-    path.write_text(mended)
+    path.write_text(corrected)
     assert " would start." in cpuctl(*words).out

@@ -1,4 +1,4 @@
-"""``cpuctl fleet``: the same answer in every form and with any number of processes, and what ends it."""
+"""``cpuctl fleet``: the same answer in every form and with any number of processes, and how it ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Make a fleet of three equal nodes, one other, and a broken one."""
+    """Create a fleet of three equal nodes, one different node, and a broken one."""
     for name in ("node1", "node2", "node3"):
         shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / f"{name}.tar.xz")
     shutil.copy(MACHINES / "2s-8numa-64cpu.tar.xz", tmp_path / "node4.tar.xz")
@@ -64,7 +64,7 @@ def test_any_number_of_processes_gives_the_same_bytes(
     assert cpuctl(*words, "--jobs", "1").out == cpuctl(*words, "--jobs", "3").out
 
 
-def test_a_table_tells_groups_first_and_each_trouble_once(fleet: Path, cpuctl: Cpuctl) -> None:
+def test_a_table_shows_groups_first_and_each_problem_once(fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "list", str(fleet), "--kubelet-args=--cpu-manager-policy=static")
     opening = result.out.splitlines()[0]
     assert opening == "5 nodes: 3 identical, 1 different, 4 would not start, 1 unreadable"
@@ -73,15 +73,13 @@ def test_a_table_tells_groups_first_and_each_trouble_once(fleet: Path, cpuctl: C
     assert "Group 2 (node4) differs from group 1 in:\n  CPUs: 64 (group 1: 32)" in result.out
 
 
-def test_broken_recordings_decide_the_exit_code_unless_that_is_not_wished(
-    fleet: Path, cpuctl: Cpuctl
-) -> None:
+def test_broken_recordings_set_the_exit_code_unless_ignored(fleet: Path, cpuctl: Cpuctl) -> None:
     assert cpuctl("fleet", "list", str(fleet)).code == 4
     assert cpuctl("fleet", "list", str(fleet), "--exit-zero").code == 0
     assert cpuctl("fleet", "list", f"{fleet}/*.xz").code == 0
 
 
-def test_it_goes_on_from_the_lines_of_an_earlier_run(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_it_resumes_from_the_lines_of_an_earlier_run(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "list", f"{fleet}/*.xz", *STATIC, "-o", "jsonl")
     whole = cpuctl(*words).out
     (tmp_path / "earlier").write_text(
@@ -89,7 +87,7 @@ def test_it_goes_on_from_the_lines_of_an_earlier_run(fleet: Path, tmp_path: Path
     )
     again = cpuctl(*words, "--resume", str(tmp_path / "earlier"))
     assert again.out.replace('"known": 1, ', "") == whole
-    # The first answer stands for all recordings of equal content, the other one is asked for.
+    # The first answer is reused for all recordings with equal content; only the other one is read.
     assert again.out.count('"known": 1') == 3
     other = cpuctl(*words, "--resume", str(tmp_path / "earlier"), "--kubelet-version", "1.35")
     assert '"known"' not in other.out
@@ -104,7 +102,7 @@ def test_a_missing_earlier_run_is_an_error(fleet: Path, cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("verb", ["list", "check"])
-def test_an_interrupt_leaves_what_is_done(verb: str, tmp_path: Path) -> None:
+def test_an_interrupt_keeps_finished_answers(verb: str, tmp_path: Path) -> None:
     sources = "".join(f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))
     (tmp_path / "list").write_text(sources)
     words = ("fleet", verb, f"@{tmp_path}/list", "-o", "jsonl", "--jobs", "2", *STATIC)
@@ -146,7 +144,7 @@ def test_a_plan_is_the_same_in_every_form_and_with_any_number_of_processes(
     assert [json.loads(line) for line in cpuctl(*words, "-o", "jsonl").out.splitlines()] == answer["pods"]
 
 
-def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuctl: Cpuctl) -> None:
+def test_a_plan_shows_rejected_pods_first_and_identical_ones_once(fleet: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "plan", f"{fleet}/*.xz", *STATIC, "-T", "web=4/4,1Gi", "-T", "odd=3/3,1Gi x2")
     lines = cpuctl(*words).out.splitlines()
     assert lines[0] == (
@@ -158,7 +156,7 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
     assert lines[-1].startswith("Next, to see what each node has free: cpuctl fleet list ")
 
 
-def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
+def test_the_pods_that_record_nodes_would_be_admitted(cpuctl: Cpuctl) -> None:
     manifest, machine = "contrib/fleet/capture.yaml", "fixtures/machines/2s-2numa-32cpu.tar.xz"
     linted = cpuctl("pods", "lint", "-f", manifest, "-m", machine, *STATIC)
     assert (linted.code, linted.out) == (0, "1 object (1 other object skipped): no findings\n")
@@ -172,8 +170,8 @@ def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> N
     assert (result.code, "expected 1 to 999999999, or max" in result.err) == (2, True)
 
 
-def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Memory does not grow with the nodes that have answered."""
+def test_written_lines_are_not_kept_in_memory(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Memory use does not grow with the number of nodes that have answered."""
     question, words = NodeLister(KubeletInputs()), FleetSelection([str(fleet)], jobs=1)
     requested = ask_fleet(words, question, Style(FleetOutput.JSONL, quiet=True))
     assert (requested.rows, requested.unreadable) == ([], True)
@@ -181,7 +179,7 @@ def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.Capture
     assert len(ask_fleet(words, question, Style(FleetOutput.JSON, quiet=True)).rows) == 5
 
 
-def test_whoever_waits_on_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> None:
+def test_a_terminal_shows_rate_and_time_left(tmp_path: Path) -> None:
     lines = (f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))
     (tmp_path / "list").write_text("".join(lines))
     words = ("-m", "cpuctl", "fleet", "list", f"@{tmp_path}/list", *STATIC, "-o", "json")
@@ -207,18 +205,18 @@ def test_whoever_waits_on_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> 
 def read_to_end(end: int) -> bytes:
     try:
         return os.read(end, 4096)
-    except OSError:  # a terminal ends so, once nobody writes to it
+    except OSError:  # a terminal ends like this once nothing writes to it
         return b""
 
 
-def test_metrics_tell_what_is_free(fleet: Path, cpuctl: Cpuctl) -> None:
+def test_metrics_show_what_is_free(fleet: Path, cpuctl: Cpuctl) -> None:
     listed = cpuctl("fleet", "list", f"{fleet}/node[1-4].tar.xz", *STATIC, "-o", "prom").out.splitlines()
     assert 'cpuctl_fleet_node_start{node="node4",outcome="Started"} 1' in listed
     assert sum(line.startswith("cpuctl_fleet_node_free_exclusive_cpus{") for line in listed) == 4
     assert sum(line.startswith("cpuctl_fleet_group_nodes{") for line in listed) == 2
 
 
-def test_without_dask_it_is_said_how_to_install_it(
+def test_without_dask_a_hint_says_how_to_install_it(
     fleet: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -230,12 +228,12 @@ def test_without_dask_it_is_said_how_to_install_it(
     )
 
 
-def test_how_many_workers_a_scheduler_has_is_its_own_business(fleet: Path, cpuctl: Cpuctl) -> None:
+def test_jobs_cannot_be_set_for_a_remote_scheduler(fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "list", str(fleet), "--dask-scheduler", "tcp://far:8786", "--jobs", "3")
     assert (result.code, "error: --jobs: requires --dask-scheduler local" in result.err) == (2, True)
 
 
-def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_fleet_is_written_as_svg_and_html(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "list", f"{fleet}/*.xz", *STATIC)
     svg, html = tmp_path / "fleet.svg", tmp_path / "fleet.html"
     both = cpuctl(*words, "--svg", str(svg), "--html", str(html))
@@ -251,8 +249,8 @@ def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl
     assert (lines.code, lines.out) == (2, "")
 
 
-def test_a_configuration_on_standard_input_is_every_nodes(fleet: Path, cpuctl: Cpuctl) -> None:
-    """It is there once, and many nodes are asked, in other processes."""
+def test_a_configuration_on_standard_input_is_used_for_every_node(fleet: Path, cpuctl: Cpuctl) -> None:
+    """It can be read only once, but many nodes need it, in other processes."""
     given = (ROOT / STATIC[1]).read_bytes()
     words = ("fleet", "list", str(fleet), "-o", "json", "--jobs", "2", "--kubelet-config")
     piped, named = (json.loads(cpuctl(*words, each, stdin=given).out) for each in ("-", STATIC[1]))
@@ -266,7 +264,7 @@ def test_a_configuration_on_standard_input_is_every_nodes(fleet: Path, cpuctl: C
 
 
 @pytest.mark.parametrize("verb", ["list", "check"])
-def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
+def test_node_objects_provide_releases_missing_from_recordings(
     verb: str, fleet: Path, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     releases = {"node1": "v1.31.2", "node2": "v1.31.2", "node3": "v1.36.0"}
@@ -313,15 +311,15 @@ def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
         (("list", "--resume", "no.jsonl"), "no.jsonl: cannot be read"),
     ],
 )
-def test_what_no_node_could_use_is_an_error_before_any_is_read(
+def test_input_that_no_node_could_use_is_an_error_before_any_is_read(
     words: tuple[str, ...], error: str, fleet: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would be the error of every node, or of none where pods are compared that nobody could read."""
+    """Otherwise every node would have the error, or none if pods are compared that could not be read."""
 
-    def nobody(*_: object) -> None:
+    def unexpected(*_: object) -> None:
         raise AssertionError("nodes are asked")
 
-    monkeypatch.setattr("cpuctl.cli.fleet.common.ask", nobody)
+    monkeypatch.setattr("cpuctl.cli.fleet.common.ask", unexpected)
     verb, *rest = words
     result = cpuctl("fleet", verb, str(fleet), *(word.format(fleet=fleet) for word in rest))
     assert (result.code in (2, 4), result.out) == (True, "")
@@ -340,9 +338,7 @@ def test_pods_of_standard_input_are_tried_on_every_group(cpuctl: Cpuctl) -> None
     assert found == [{"differ": False, "pods": []}] * 2
 
 
-def test_an_earlier_run_that_answers_something_else_is_told(
-    fleet: Path, tmp_path: Path, cpuctl: Cpuctl
-) -> None:
+def test_an_earlier_run_of_another_question_is_reported(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "list", f"{fleet}/*.xz", *STATIC, "-o", "jsonl")
     (tmp_path / "earlier").write_text(cpuctl(*words).out)
     resumed = ("--resume", str(tmp_path / "earlier"))
@@ -355,7 +351,7 @@ def test_an_earlier_run_that_answers_something_else_is_told(
 
 
 @pytest.mark.parametrize("form", ["table", "nrt"])
-def test_equal_errors_of_recordings_are_told_once(form: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_equal_errors_of_recordings_are_reported_once(form: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     for number in range(5):
         (tmp_path / f"node{number}.tar").write_bytes(b"")
     result = cpuctl("fleet", "list", str(tmp_path), "-o", form)
@@ -364,10 +360,10 @@ def test_equal_errors_of_recordings_are_told_once(form: str, tmp_path: Path, cpu
     assert line == f"node0, node1, node2 and 2 more: {why}"
 
 
-def test_a_node_is_a_line_of_a_narrow_terminal(
+def test_a_node_fits_on_one_line_of_a_narrow_terminal(
     tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is wrong with it; where names are short."""
+    """This holds for every problem of a node, if names are short."""
     written(without_memory("2s8n16c2t"), tmp_path / "node-0001")
     shutil.copy(MACHINES / "2s-8numa-64cpu.tar.xz", tmp_path / "node-0002.tar.xz")
     monkeypatch.setenv("COLUMNS", "80")
@@ -380,15 +376,15 @@ def test_a_node_is_a_line_of_a_narrow_terminal(
     assert [line.split()[-1] for line in table] == ["STATUS", "undetermined", "ok"]
 
 
-def test_a_long_value_without_spaces_is_cut_and_not_left_out() -> None:
+def test_a_long_value_without_spaces_is_truncated_and_not_left_out() -> None:
     hard = "imagefs.available=15%,imagefs.inodesFree=5%,memory.available=100Mi,nodefs.available=10%"
     assert fact_value("evictionHard", hard) == f"{hard[:56]} ..."
     assert fact_value("cores", " ".join(map(str, range(60)))).endswith(" 20 21 ...")
     assert (fact_value("CPUs", "8"), fact_value("CPUs", "")) == ("8", "none")
 
 
-def test_what_is_assumed_of_kubelets_is_told(fleet: Path, cpuctl: Cpuctl) -> None:
-    """A release that nobody tells may be another, and a node without its configuration is not as it looks."""
+def test_assumptions_about_kubelets_are_reported(fleet: Path, cpuctl: Cpuctl) -> None:
+    """The actual release may be another one, and a node without its configuration may look different."""
     shutil.copy(ROOT / "fixtures/kubeadm/node7.tar.xz", fleet / "node6.tar.xz")
     release = "note: kubelet version: 1.36 is assumed (set it with --nodes FILE or --kubelet-version): "
     settings = (
@@ -412,8 +408,8 @@ def test_what_is_assumed_of_kubelets_is_told(fleet: Path, cpuctl: Cpuctl) -> Non
     assert "are assumed" not in named.err
 
 
-def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) -> None:
-    """The scheduler's message calls them tainted."""
+def test_a_plan_reports_nodes_without_pods(fleet: Path, cpuctl: Cpuctl) -> None:
+    """The scheduler's message calls such nodes tainted."""
     arguments = "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=40"
     result = cpuctl("fleet", "plan", str(fleet), arguments, "-T", "web=1/1", "--kubelet-version", "1.36")
     problems = [line for line in result.out.splitlines() if line.startswith("no pods planned on ")]

@@ -1,4 +1,4 @@
-"""``cpuctl fleet check``: each finding once with its nodes, what was not checked, and how it ends."""
+"""``cpuctl fleet check``: each finding once with its nodes, what was not checked, and the exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED = ("--kubelet-version", "1.36")
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """Make a fleet of four nodes on which much is wrong, and one of which only the machine is known."""
+    """Create a fleet of four nodes with many problems, and one of which only the machine is recorded."""
     for number, name in enumerate(("v2-2-numa", "v2-2-numa", "hybrid-8-numa", "v2-2-numa"), 1):
         shutil.copy(NODES / name / "node.tar.xz", tmp_path / f"node{number}.tar.xz")
     shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / "node5.tar.xz")
@@ -41,7 +41,7 @@ def test_a_check_is_the_same_in_every_form(recorded: Path, cpuctl: Cpuctl) -> No
     assert quota["nodes"] == ["node1", "node2", "node3", "node4"]
 
 
-def test_a_check_tells_each_finding_once_with_its_nodes(recorded: Path, cpuctl: Cpuctl) -> None:
+def test_a_check_shows_each_finding_once_with_its_nodes(recorded: Path, cpuctl: Cpuctl) -> None:
     out = cpuctl("fleet", "check", str(recorded), *CHECKED).out
     assert out.count("quota-on-exclusive") == 1
     assert "  4 nodes: node1, node2, node3 and 1 more\n" in out
@@ -51,7 +51,9 @@ def test_a_check_tells_each_finding_once_with_its_nodes(recorded: Path, cpuctl: 
     assert "  4 nodes: node1, node2, node3, node4\n" in wide
 
 
-def test_a_check_finds_on_one_node_what_the_commands_of_one_node_find(recorded: Path, cpuctl: Cpuctl) -> None:
+def test_a_check_finds_on_one_node_what_the_commands_for_one_node_find(
+    recorded: Path, cpuctl: Cpuctl
+) -> None:
     node = str(recorded / "node1.tar.xz")
     answer: Any = json.loads(cpuctl("fleet", "check", node, *CHECKED, "-o", "json").out)
     by_check = {
@@ -64,11 +66,11 @@ def test_a_check_finds_on_one_node_what_the_commands_of_one_node_find(recorded: 
     assert by_check["audit"] == [each["code"] for each in audited["findings"]]
 
 
-def test_a_check_ends_with_what_it_found(recorded: Path, cpuctl: Cpuctl) -> None:
+def test_the_exit_code_depends_on_the_findings(recorded: Path, cpuctl: Cpuctl) -> None:
     sound = ("fleet", "check", str(recorded / "node5.tar.xz"), *STATIC, *CHECKED, "--check", "config")
     assert cpuctl(*sound).code == 0
     assert cpuctl(*sound, "--strict").code == 0
-    # Nobody recorded its state files, nor who runs there.
+    # Its state files and pods are not recorded.
     assert cpuctl(*sound[:-1], "config,state").code == 3
     assert cpuctl(*sound[:-1], "config,state", "--exit-zero").code == 0
     assert cpuctl("fleet", "check", str(recorded), *CHECKED).code == 3
@@ -79,7 +81,7 @@ def test_a_check_ends_with_what_it_found(recorded: Path, cpuctl: Cpuctl) -> None
     assert cpuctl("fleet", "check", str(recorded), "--check", "all").code == 2
 
 
-def test_a_check_goes_on_from_an_earlier_run(recorded: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_check_resumes_from_an_earlier_run(recorded: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "check", f"{recorded}/*.xz", *CHECKED, "-o", "jsonl")
     whole = cpuctl(*words).out
     first = whole.splitlines()[0].replace('"summary": {', '"summary": {"known": 1, ')
@@ -91,7 +93,7 @@ def test_a_check_goes_on_from_an_earlier_run(recorded: Path, tmp_path: Path, cpu
     assert '"known"' not in other.out
 
 
-def test_metrics_tell_findings(recorded: Path, cpuctl: Cpuctl) -> None:
+def test_metrics_show_findings(recorded: Path, cpuctl: Cpuctl) -> None:
     lines = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "prom").out.splitlines()
     labels = '{check="audit",code="quota-on-exclusive",severity="error"}'
     assert f"cpuctl_fleet_affected_nodes{labels} 4" in lines
@@ -102,7 +104,7 @@ NOT_PUBLISHED = "there is no object with the node's name: the scheduler's plugin
 PUBLISHED = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0", "--kubelet-version", "1.36")
 
 
-def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_published_objects_are_checked_if_given(tmp_path: Path, cpuctl: Cpuctl) -> None:
     for name in ("a", "b", "c"):
         shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / f"{name}.tar.xz")
     fleet = f"{tmp_path}/*.xz"
@@ -132,7 +134,7 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
     }
 
 
-def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -> None:
+def test_files_that_no_check_reads_are_rejected(recorded: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "check", str(recorded))
     for more, message in (
         (("--check", "nrt"), "--check nrt: needs the published objects"),
@@ -145,8 +147,8 @@ def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -
         assert message in refused.err
 
 
-def test_pods_by_node_say_whose_the_findings_are(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """As the commands of one node, which get its pods alone; of a node that no pod names nobody knows."""
+def test_findings_name_the_pods_of_their_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A node gets only its own pods, as in the commands for one node; without any, its pods are unknown."""
     node = NODES / "v2-2-numa"
     for name in ("guest", "other"):
         shutil.copy(node / "node.tar.xz", tmp_path / f"{name}.tar.xz")
@@ -168,7 +170,7 @@ def test_pods_by_node_say_whose_the_findings_are(tmp_path: Path, cpuctl: Cpuctl)
     assert "note: no pod in --pods runs on any of these nodes" in none.err
 
 
-def test_recordings_that_cannot_be_read_are_told_once_for_a_reason(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_unreadable_recordings_are_reported_once_per_reason(tmp_path: Path, cpuctl: Cpuctl) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.tar").write_bytes(b"\x1f\x8bnothing")
     out = cpuctl("fleet", "check", str(tmp_path)).out

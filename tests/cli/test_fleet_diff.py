@@ -38,7 +38,7 @@ def changed(source: Path, target: Path, name: str, old: bytes, new: bytes) -> No
 
 @pytest.fixture
 def fleets(tmp_path: Path) -> Path:
-    """Make a fleet: two nodes get another setting, one another machine, one leaves, one enters."""
+    """Create two fleets: two nodes get another setting, one another machine, one leaves, one enters."""
     for folder in ("before", "after"):
         (tmp_path / folder).mkdir()
     node, machine = NODES / "v2-2-numa/node.tar.xz", MACHINES / "2s-2numa-32cpu.tar.xz"
@@ -76,7 +76,7 @@ def test_nodes_are_gone_new_changed_or_the_same_in_every_form(fleets: Path, cpuc
     assert [json.loads(line) for line in lines] == answer["nodes"]
 
 
-def test_equal_changes_are_told_once(fleets: Path, cpuctl: Cpuctl) -> None:
+def test_equal_changes_are_shown_once(fleets: Path, cpuctl: Cpuctl) -> None:
     lines = cpuctl(*words(fleets)).out.splitlines()
     assert lines[:4] == [
         "5 nodes before, 5 after: 1 gone, 1 new, 3 changed, 1 the same",
@@ -90,7 +90,7 @@ def test_equal_changes_are_told_once(fleets: Path, cpuctl: Cpuctl) -> None:
     assert any(line.startswith("node4: CPUs: 15 -> 32") for line in lines)
 
 
-def test_findings_gone_and_new_are_told_where_they_are_asked_for(fleets: Path, cpuctl: Cpuctl) -> None:
+def test_resolved_and_new_findings_are_shown_on_request(fleets: Path, cpuctl: Cpuctl) -> None:
     assert "quota-on-exclusive" not in cpuctl(*words(fleets)).out
     out = cpuctl(*words(fleets, "--check", "audit")).out
     assert "node4: resolved: error: quota-on-exclusive: " in out
@@ -98,7 +98,7 @@ def test_findings_gone_and_new_are_told_where_they_are_asked_for(fleets: Path, c
     assert "node4: new: error: quota-on-exclusive: " in cpuctl(*back).out
 
 
-def test_the_exit_code_tells_of_differences_where_it_is_asked_for(fleets: Path, cpuctl: Cpuctl) -> None:
+def test_the_exit_code_shows_differences_on_request(fleets: Path, cpuctl: Cpuctl) -> None:
     assert cpuctl(*words(fleets)).code == 0
     assert cpuctl(*words(fleets, "--exit-code")).code == 3
     same = ("fleet", "diff", str(fleets / "before"), str(fleets / "before"), *RELEASE, "--exit-code")
@@ -106,7 +106,7 @@ def test_the_exit_code_tells_of_differences_where_it_is_asked_for(fleets: Path, 
     assert (result.code, result.out) == (0, "5 nodes before, 5 after: 5 the same\n")
 
 
-def test_a_broken_recording_is_told_and_all_others_are_compared(fleets: Path, cpuctl: Cpuctl) -> None:
+def test_a_broken_recording_is_reported_and_all_others_are_compared(fleets: Path, cpuctl: Cpuctl) -> None:
     (fleets / "after/node3.tar.xz").write_bytes(b"\x1f\x8bnothing")
     result = cpuctl(*words(fleets, "--exit-code"))
     assert (result.code, "unreadable: node3: " in result.out) == (4, True)
@@ -114,7 +114,7 @@ def test_a_broken_recording_is_told_and_all_others_are_compared(fleets: Path, cp
     assert cpuctl(*words(fleets, "--exit-zero")).code == 0
 
 
-def test_nodes_that_share_a_name_go_by_their_path(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_nodes_with_the_same_name_are_matched_by_path(tmp_path: Path, cpuctl: Cpuctl) -> None:
     for folder in ("before", "after"):
         for rack in ("rack1", "rack2"):
             (tmp_path / folder / rack).mkdir(parents=True)
@@ -123,14 +123,14 @@ def test_nodes_that_share_a_name_go_by_their_path(tmp_path: Path, cpuctl: Cpuctl
     assert cpuctl(*command).code == 0
 
 
-def test_answers_of_earlier_lists_are_taken_over(fleets: Path, cpuctl: Cpuctl) -> None:
+def test_answers_of_earlier_lists_are_reused(fleets: Path, cpuctl: Cpuctl) -> None:
     listed = cpuctl("fleet", "list", str(fleets / "before"), *RELEASE, "-o", "jsonl").out
     (fleets / "earlier").write_text(listed.replace('"cgroup version": "2"', '"cgroup version": "known"'))
     out = cpuctl(*words(fleets, "--resume", str(fleets / "earlier"))).out
     assert "cgroup version: known -> 2" in out
 
 
-def test_stdin_is_one_of_both_at_most(cpuctl: Cpuctl) -> None:
+def test_stdin_cannot_be_both(cpuctl: Cpuctl) -> None:
     assert cpuctl("fleet", "diff", "-", "-").code == 2
 
 
@@ -153,12 +153,12 @@ def test_a_machine_that_was_replaced_does_not_hide_the_others(tmp_path: Path, cp
 
 
 def written(description: str, folder: Path) -> None:
-    """Write all files that a kernel would show of a machine."""
+    """Write all files in which a kernel describes a machine."""
     write_tree(small_machine(description), folder)
 
 
-def test_a_collection_that_is_not_there_is_an_error(fleets: Path, cpuctl: Cpuctl) -> None:
-    """A fleet of which all nodes are gone would be another answer."""
+def test_a_missing_collection_is_an_error(fleets: Path, cpuctl: Cpuctl) -> None:
+    """A fleet without nodes would be a different answer: all nodes are gone."""
     for before, after in (("befor", "after"), ("before", "aftr")):
         result = cpuctl("fleet", "diff", f"{fleets}/{before}", f"{fleets}/{after}", *RELEASE)
         missing, meant = (before, "before") if before == "befor" else (after, "after")
@@ -169,10 +169,10 @@ def test_a_collection_that_is_not_there_is_an_error(fleets: Path, cpuctl: Cpuctl
         assert (result.code, result.out, result.err) == (4, "", expected)
 
 
-def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
+def test_node_objects_provide_releases_missing_from_recordings(
     fleets: Path, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """Of the nodes as they are now, and as they were."""
+    """For the nodes as they are now, and as they were."""
     shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", fleets / "before/node4.tar.xz")
     names = []
     for release in ("v1.31.2", "v1.34.1"):
@@ -188,8 +188,8 @@ def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
     ]
 
 
-def test_pods_say_whose_the_findings_are(fleets: Path, cpuctl: Cpuctl) -> None:
-    """Of the nodes as they are, and as they were; what nobody knows of is not found."""
+def test_findings_name_the_pods(fleets: Path, cpuctl: Cpuctl) -> None:
+    """For the nodes as they are now, and as they were; without pods, there are no such findings."""
     pods = json.loads((NODES / "v2-2-numa/pods.json").read_text())
     for pod in pods["items"]:
         pod["spec"]["nodeName"] = "node3"

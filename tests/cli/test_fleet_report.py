@@ -1,4 +1,4 @@
-"""``cpuctl fleet report``: a page a node, and an index with those first that have to be looked at."""
+"""``cpuctl fleet report``: one page per node, and an index that lists nodes with problems first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATIC = ("--kubelet-version", "1.36", "--kubelet-args", "--cpu-manager-policy=s
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> list[str]:
-    """Name a node with faults, two that are alike, and one that cannot be read."""
+    """Return a node with faults, two similar ones, and one that cannot be read."""
     shutil.copy(FAULTY, tmp_path / "faulty.tar.xz")
     (tmp_path / "broken.tar.xz").write_text("no archive")
     return [str(tmp_path / "faulty.tar.xz"), str(tmp_path / "broken.tar.xz"), SMALL, f"{SMALL},nosmt"]
@@ -37,7 +37,7 @@ def answer(cpuctl: Cpuctl, *words: str, code: int = 4) -> dict[str, Any]:
     return document
 
 
-def test_those_to_look_at_come_first(fleet: list[str], cpuctl: Cpuctl) -> None:
+def test_nodes_with_problems_come_first(fleet: list[str], cpuctl: Cpuctl) -> None:
     document = answer(cpuctl, *fleet, SMALL.replace("4c", "2c"))
     assert [each["node"] for each in document["nodes"]][:2] == ["broken", "faulty"]
     assert document["summary"]["nodes"] == 5
@@ -48,8 +48,8 @@ def test_those_to_look_at_come_first(fleet: list[str], cpuctl: Cpuctl) -> None:
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
 
 
-def test_a_node_stands_as_in_its_own_report(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """With the pods that the API server has of it, which are found by its name."""
+def test_a_node_is_summarized_as_in_its_own_report(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Also with the pods that the API server has for it, which are found by its name."""
     (name,) = {pod["spec"]["nodeName"] for pod in json.loads(PODS.read_text())["items"]}
     node = str(shutil.copy(FAULTY, tmp_path / f"{name}.tar.xz"))
     for pods in ((), ("--pods", str(PODS))):
@@ -65,7 +65,7 @@ def test_pods_are_planned_on_every_node(cpuctl: Cpuctl) -> None:
     assert document["nodes"][0]["source"] == SMALL
 
 
-def test_pages_are_written_beside_an_index_that_leads_to_them(
+def test_pages_are_written_next_to_an_index_that_links_to_them(
     fleet: list[str], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     directory = tmp_path / "new" / "pages"
@@ -89,7 +89,7 @@ def test_pages_are_written_beside_an_index_that_leads_to_them(
     assert (directory / "index.html").read_text("ascii") == index
 
 
-def test_other_pods_to_come_are_another_question() -> None:
+def test_other_new_pods_are_another_question() -> None:
     def requested(*templates: str) -> str:
         words = PlanningInputs(templates=list(templates))
         incoming = read_pods(words, Sources(), needed=True) if templates else None
@@ -100,7 +100,7 @@ def test_other_pods_to_come_are_another_question() -> None:
     assert requested("a=1/1") == texts[1]
 
 
-def test_names_of_nodes_are_no_paths_and_no_markup(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_names_of_nodes_are_not_paths_or_markup(cpuctl: Cpuctl, tmp_path: Path) -> None:
     name = "a<b>&..\u202e"
     (tmp_path / name).mkdir()
     shutil.copy(FAULTY, tmp_path / name / f"{name}.tar.xz")

@@ -1,7 +1,7 @@
-"""What people see, word for word, on a narrow and on a wide terminal without colour.
+"""What people see, word for word, on a narrow and a wide terminal without colour.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
-they are kept.
+The snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be reviewed before
+they are committed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.cli.conftest import Cpuctl
 TWO_NODES = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
 EIGHT_NODES = ("-m", "fixtures/machines/2s-8numa-64cpu.tar.xz")
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
-# One CPU of every NUMA node is reserved: the kubelet looks for whole cores that its count says are there.
+# One CPU of every NUMA node is reserved: the kubelet looks for whole cores that exist only in its count.
 ENDLESS = b"""
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -73,7 +73,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
         for name, words in {
             "for a pod": ("-T", "big=8/8,256Mi"),
             "for the largest": (),
-            "that there are none of": ("-T", "big=12/12,256Mi"),
+            "that do not exist": ("-T", "big=12/12,256Mi"),
         }.items()
     },
     "advise, ended by its budget": (
@@ -122,7 +122,7 @@ RECORDED: tuple[tuple[str, ...], ...] = (
     ("fleet", "list", "fixtures/fleet/recordings", "NAMED"),
     ("fleet", "plan", "fixtures/fleet/recordings", "NAMED", "-T", "web=4/4,2Gi"),
 )
-"""What else people look at; NAMED is a node with a long name."""
+"""More answers that people read; NAMED is a node with a long name."""
 LONG_NAME = "ip-10-0-131-217.eu-central-1.compute.internal"
 
 
@@ -130,7 +130,7 @@ LONG_NAME = "ip-10-0-131-217.eu-central-1.compute.internal"
 def test_no_word_is_broken_in_a_narrow_terminal(
     words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
-    """Nor is a UID spread over lines; what is cut is whole with ``-o wide``, and no name is folded there."""
+    """No UID is split over lines either; truncated text is complete with ``-o wide``, which wraps no name."""
     named = tmp_path / f"{LONG_NAME}.tar.xz"
     named.symlink_to(Path("fixtures/machines/2s-2numa-32cpu.tar.xz").absolute())
     placed = [str(named) if word == "NAMED" else word for word in words]
@@ -152,9 +152,9 @@ PARTS = re.compile(r"[\s,;/-]+")
 
 
 def broken_words(narrow: str, whole: str, separators: re.Pattern[str] = PARTS) -> set[str]:
-    """Return the words, UIDs and options of an answer that its narrow form does not have in one piece.
+    """Return the words, UIDs and options of an answer that its narrow form breaks.
 
-    What is cut in its middle is not: beginning and end are on one line.
+    Truncation in the middle is allowed: beginning and end are on one line.
     """
     names = {*BLANKS.split(whole)}
     cut = [each.partition("...")[::2] for each in BLANKS.split(narrow) if "..." in each]
@@ -162,13 +162,13 @@ def broken_words(narrow: str, whole: str, separators: re.Pattern[str] = PARTS) -
         name for name in names for head, end in cut if name.startswith(head) and name.endswith(end)
     )
     words = {*separators.split(whole), *UID.findall(whole), *re.findall(r"(?<= )--\w+", whole)}
-    # A block of a row leaves out what the row does not fill, with its heading.
+    # A block of a row leaves out empty cells, with their headings.
     reported = {word for word in words if re.search(r"\w", word) and not word.isupper()}
     return {word for word in reported if word not in narrow and word not in long}
 
 
 def drawn_lines(text: str) -> Iterator[str]:
-    """Yield the lines of tables and boxes; notes and paragraphs may be as long as they are."""
+    """Yield the lines of tables and boxes; notes and paragraphs may have any length."""
     for block in text.split("\n\n"):
         first, *others = block.splitlines()
         if HEADINGS.fullmatch(first) or first.startswith("╭"):
@@ -196,10 +196,10 @@ def test_help(words: tuple[str, ...], cpuctl: Cpuctl, snapshot: SnapshotAssertio
 
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("option", ["--help", "--help-kubelet"])
-def test_wide_help_and_what_is_folded(
+def test_wide_help_and_kubelet_help(
     option: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion
 ) -> None:
-    """Prose is no wider than what can be read, and what one says of the kubelet the other does not."""
+    """Prose keeps to a readable width, and each option is explained in only one of the two helps."""
     result = cpuctl("pods", "show", option, columns=width)
     assert (result.code, result.err) == (0, "")
     assert str(result) == snapshot
@@ -210,8 +210,8 @@ def test_wide_help_and_what_is_folded(
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: " ".join(["cpuctl", *words]))
-def test_no_option_of_the_kubelet_stands_elsewhere(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
-    """Every command that takes one of them folds it, and says how to see it."""
+def test_kubelet_options_are_only_in_their_own_help(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    """Every command that has such options leaves them to ``--help-kubelet``, and says so."""
     before, folded, after = cpuctl(*words, "--help", columns=160).out.partition("--help-kubelet explains")
     names, _, after = after.partition(".")
     assert not re.search(r"^  --(kubelet-|feature-|config-dir|ignore-unknown)", before + after, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""An option that a hint names is one of the command that prints the hint."""
+"""An option that a hint names exists on the command that prints the hint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 NAMED_WITH = re.compile(
     r"(?:kubectl|lstopo|journalctl|k3s|cpuctl [a-z]+)\b[^,;]*|--config flag|(?<=--kubelet-args )'[^']*'"
 )
-"""What follows are options of that program, or of a command that is named; what is quoted, of the kubelet."""
+"""Options after these belong to that program or to the named command; quoted ones, to the kubelet."""
 _MACHINE_ALONE = (
     "capture",
     "checkpoint diff",
@@ -30,18 +30,18 @@ _MACHINE_ALONE = (
     "topology synthetic",
 )
 NEVER_FROM: Mapping[str, tuple[str, ...]] = {
-    # These read no kubelet's configuration.
+    # These do not read a kubelet configuration.
     "cpuctl.capture.recorded_kubelet": _MACHINE_ALONE,
     "cpuctl.inputs.configuration": _MACHINE_ALONE,
 }
-"""Commands that import a module, and never come to its hints."""
+"""Commands that import a module, but never print its hints."""
 ONLY_FROM: Mapping[str, tuple[str, ...]] = {
-    # Files are written, over others with --force.
+    # Files are written, and existing ones replaced with --force.
     "cpuctl.capture.saving": ("capture", "checkpoint new", "plan", "replay", "topology map", "topology show"),
     # In place, too.
     "cpuctl.cli.checkpoint.commit": ("checkpoint migrate", "checkpoint repair"),
     "cpuctl.operations.checkpoint.changes": ("checkpoint migrate", "checkpoint new", "checkpoint repair"),
-    # With a configuration that is known.
+    # With a known configuration.
     "cpuctl.inputs.sources": (
         "cgroups apply",
         "checkpoint migrate",
@@ -50,10 +50,10 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
         "plan",
         "resize",
     ),
-    # Pods that have ended are left out, and none is left.
+    # Pods that have ended are left out, and none remain.
     "cpuctl.inputs.pods": ("explain",),
     "cpuctl.operations.plan_inputs": ("explain", "plan"),
-    # Other questions to a fleet take the pods of its nodes from it.
+    # Other fleet commands take the pods from the fleet's nodes.
     "cpuctl.fleet.plan_inputs": ("fleet plan",),
     "cpuctl.cli.topology": ("topology show",),
     "cpuctl.fleet.checking": ("fleet check",),
@@ -61,7 +61,7 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
     "cpuctl.operations.resize_inputs": ("resize",),
     "cpuctl.operations.topology_publishing": ("plan", "topology show"),
 }
-"""Commands that alone come to the hints of a module, of many that import it."""
+"""The only commands that print the hints of a module, of many that import it."""
 
 
 FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", re.MULTILINE)
@@ -94,7 +94,7 @@ def module_file(module: str) -> Path | None:
 
 @cache
 def imported(module: str) -> frozenset[str]:
-    """Return the modules of ours that a module imports, at its top or in a function, but not for types."""
+    """Return the cpuctl modules that a module imports, at its top or in a function, but not for types."""
     file = module_file(module)
     text = FOR_TYPES.sub("", file.read_text()) if file else ""
     found = set()
@@ -114,7 +114,7 @@ def reached(module: str) -> set[str]:
 
 
 def hinted() -> Iterator[tuple[str, str]]:
-    """Yield every option that a hint of a module names, by the module."""
+    """Yield every option that a hint names, with the module of the hint."""
     for file in sorted((ROOT / "cpuctl").rglob("*.py")):
         if "hint" not in file.read_text():
             continue
@@ -135,7 +135,7 @@ def hinted() -> Iterator[tuple[str, str]]:
 
 
 def spelled(value: ast.AST) -> str:
-    """Write the text of an expression, with the options that it names by their constants."""
+    """Return the text of an expression, with the options for constants that name them."""
     match value:
         case ast.Constant(value=str(text)):
             return text

@@ -1,4 +1,4 @@
-"""What the KEPs say of a configuration or a plan, in a line of its own."""
+"""What the KEPs say about a configuration or a plan, on its own line."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ def checked(cpuctl: Cpuctl, directory: Path, settings: str, *words: str) -> str:
         "numMinSharedCPUs: 2",
     ],
 )
-def test_the_archived_idea_of_kep_4540_is_called_that(settings: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_archived_idea_of_kep_4540_is_reported_as_such(
+    settings: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
     out = checked(cpuctl, tmp_path, settings)
     assert "an option that KEP-4540 proposed but no kubelet has; instead, the metric" in out
 
 
 @pytest.mark.parametrize(("delay", "reported"), [("100us", True), ("500ms", False), ("1.5s", False)])
-def test_delays_below_a_millisecond_are_beyond_what_kep_6122_says(
+def test_delays_below_a_millisecond_are_not_covered_by_kep_6122(
     delay: str, reported: bool, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     gates = "CPUManagerPolicyAlphaOptions=true,InPlacePodVerticalScalingExclusiveCPUs=true"
@@ -76,7 +78,7 @@ spec:
 """
 
 
-def test_lint_warns_of_all_managers_that_pass_over_a_pod_as_show_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_lint_warns_of_all_managers_that_ignore_a_pod_as_show_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
     pods = tmp_path / "pods.yaml"
     pods.write_text(POD_LEVEL)
     words = (
@@ -101,7 +103,7 @@ def test_lint_warns_of_all_managers_that_pass_over_a_pod_as_show_does(cpuctl: Cp
     assert found == notices
 
 
-def test_masks_are_read_where_lists_are_and_printed_on_demand(cpuctl: Cpuctl) -> None:
+def test_masks_are_accepted_like_lists_and_printed_on_request(cpuctl: Cpuctl) -> None:
     machine = ("-m", "synthetic:1s1n40c1t,isolated=32-35", "-q")
     listed = cpuctl("topology", "show", *machine, "--cpus", "32-35", "-o", "json").out
     assert cpuctl("topology", "show", *machine, "--cpus", "0xf,00000000", "-o", "json").out == listed
@@ -111,7 +113,7 @@ def test_masks_are_read_where_lists_are_and_printed_on_demand(cpuctl: Cpuctl) ->
     assert row.split()[-5:-3] == ["Guaranteed", "0000000e"]
 
 
-def test_strict_reservation_goes_with_uncore_caches(cpuctl: Cpuctl) -> None:
+def test_strict_reservation_works_with_uncore_caches(cpuctl: Cpuctl) -> None:
     """KEP-4540, "Test Plan": CPUs come from one cache, and none of them is reserved."""
     options = ("strict-cpu-reservation", "prefer-align-cpus-by-uncorecache")
     flags = " ".join(f"--cpu-manager-policy-options={option}=true" for option in options)

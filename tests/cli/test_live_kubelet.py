@@ -1,4 +1,4 @@
-"""The kubelet that runs on this host: its flags, files and drop-ins are what it is told."""
+"""The kubelet that runs on this host: its flags, files and drop-ins are those that it was started with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found(root: Path, *command: str, **facts: int | str) -> RecordedKubelet:
     return live_kubelet(DirectoryTree(written(node, root)))
 
 
-def test_its_flags_are_read_but_for_secrets(tmp_path: Path) -> None:
+def test_its_flags_are_read_except_secrets(tmp_path: Path) -> None:
     kubelet = found(tmp_path, "/usr/bin/kubelet", "--config=/etc/k.yaml", *FLAGS)
     assert kubelet == RecordedKubelet(
         flags=("--max-pods=77",),
@@ -41,12 +41,14 @@ def test_its_flags_are_read_but_for_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("facts", [{"user": 1000}, {"ids": "70\t1"}], ids=["not root's", "in a container"])
-def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | str], tmp_path: Path) -> None:
+def test_a_process_that_is_a_kubelet_only_by_name_is_ignored(
+    facts: dict[str, int | str], tmp_path: Path
+) -> None:
     assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
 
 
 def reported(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
-    """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
+    """Read the configuration of a host whose kubelet runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
     machine = replace(synthetic, origin=LIVE, files=DirectoryTree(node))
@@ -63,7 +65,7 @@ def files(tmp_path: Path) -> str:
     return f"--config={tmp_path}/main.yaml --config-dir={tmp_path}/d --max-pods=8"
 
 
-def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> None:
+def test_its_flags_files_and_drop_ins_are_used(tmp_path: Path, files: str) -> None:
     kubelet, sources = reported(tmp_path / "root", files)
     config = kubelet.kubelet.config
     assert (config.max_pods, config.pods_per_core) == (8, 3)
@@ -73,23 +75,23 @@ def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> Non
     assert sources["runningArguments"] == {"value": "--max-pods=8", "from": "live"}
 
 
-def test_flags_that_are_given_come_later(tmp_path: Path, files: str) -> None:
+def test_given_flags_override_its_own(tmp_path: Path, files: str) -> None:
     kubelet, _ = reported(tmp_path / "root", files, arguments="--max-pods=9")
     assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (9, 3)
 
 
-def test_with_another_configuration_it_is_another_kubelet(tmp_path: Path, files: str) -> None:
+def test_a_given_configuration_replaces_its_own(tmp_path: Path, files: str) -> None:
     kubelet, sources = reported(tmp_path / "root", files, config=f"{tmp_path}/main.yaml")
     assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (6, 0)
     assert {"dropInDirectory", "runningArguments"}.isdisjoint(sources)
 
 
-def test_without_a_file_it_has_none(tmp_path: Path) -> None:
+def test_without_a_file_it_has_the_defaults(tmp_path: Path) -> None:
     _, sources = reported(tmp_path, "--max-pods=8")
     assert sources["kubeletConfiguration"] == {"value": "the kubelet's defaults", "from": "live"}
 
 
-def test_a_file_that_is_gone_is_missed(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.yaml: cannot be read: no such file or directory"):
         reported(tmp_path, f"--config={tmp_path}/gone.yaml")
 
@@ -102,7 +104,7 @@ KUBEADM = {
 
 
 def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
-    """Read what the kubelet of a host is told that does not run."""
+    """Read the configuration of a host whose kubelet is not running."""
     config = root / "config.yaml"
     root.mkdir()
     config.write_text(f"{HEAD}cpuManagerPolicy: static\n")
@@ -114,7 +116,7 @@ def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[LoadedKube
 
 
 @pytest.mark.parametrize("where", ["default", "sysconfig"])
-def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(where: str, tmp_path: Path) -> None:
+def test_a_stopped_kubelet_has_the_flags_of_its_unit(where: str, tmp_path: Path) -> None:
     files = {each.replace("default", where): text.replace("default", where) for each, text in KUBEADM.items()}
     kubelet, sources = stopped(tmp_path / "root", files)
     assert (kubelet.kubelet.config.reserved_system_cpus, kubelet.kubelet.config.max_pods) == ("0", 8)
@@ -123,19 +125,19 @@ def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(where: str, tmp_path: 
     assert kubelet.kubelet.flags_gap == ""
 
 
-def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
+def test_a_unit_with_a_flag_that_the_release_does_not_have(tmp_path: Path) -> None:
     files = {**KUBEADM, "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--pod-infra-container-image=p\n"}
     assert stopped(tmp_path / "old", files, version="1.34")[0].kubelet.version.minor == 34
     with pytest.raises(ConfigRefusedError, match=r"--pod-infra-container-image was removed in 1\.35"):
         stopped(tmp_path / "new", files, version="1.35")
-    # Where nobody names the release, the default is not held against the node: one is assumed that has it.
+    # If no release is given, one that has the flag is assumed instead of the default.
     assert stopped(tmp_path / "unknown", files)[0].kubelet.version.minor == 34
-    # One flag came when the other was gone: no release has both.
+    # One flag was added when the other was removed: no release has both.
     both = {**KUBEADM, "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--fail-cgroupv1 --iptables-drop-bit=1\n"}
     assert stopped(tmp_path / "none", both)[0].kubelet.version.minor == 36
 
 
-def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
+def test_a_running_kubelet_can_have_unknown_but_not_removed_flags(tmp_path: Path) -> None:
     assert (
         reported(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
     )
@@ -143,7 +145,7 @@ def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
         reported(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")
 
 
-def test_the_installed_kubelet_tells_the_release_of_the_live_host(
+def test_the_release_of_the_live_host_is_that_of_the_installed_kubelet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = ("v1.33.4", "/usr/bin/kubelet")
@@ -155,7 +157,7 @@ def test_the_installed_kubelet_tells_the_release_of_the_live_host(
     assert (named.kubelet.version.minor, entries["kubeletVersion"]["from"]) == (30, "given")
 
 
-def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path) -> None:
+def test_settings_ignored_with_another_configuration_are_reported(tmp_path: Path) -> None:
     node = written(process(70, "kubelet", "/", "kubelet", "--max-pods=7", "--config-dir=/etc/d"), tmp_path)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
     machine = replace(synthetic, origin=LIVE, files=DirectoryTree(node))

@@ -17,7 +17,7 @@ SMT = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
 NODE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml")
 
 
-def test_a_log_on_stdin_is_summed_up(cpuctl: Cpuctl) -> None:
+def test_a_log_on_stdin_is_summarized(cpuctl: Cpuctl) -> None:
     log = "".join(f'E1 x.go:1] "no" pod="shop/db" err="{SMT}"\nsomething else\n\n' for _ in range(500))
     answer = cpuctl("explain", "--message", "-", "-o", "json", stdin=log.encode())
     document = json.loads(answer.out)
@@ -27,27 +27,27 @@ def test_a_log_on_stdin_is_summed_up(cpuctl: Cpuctl) -> None:
     assert found["values"] == {"requested": "3", "perCore": "2"}
 
 
-def test_bytes_that_are_no_text_do_no_harm(cpuctl: Cpuctl) -> None:
+def test_bytes_that_are_not_text_do_no_harm(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", "-", stdin=b"\xff\x00\x1b[31m default cpuset cannot be empty\n")
     assert answer.code == 0
     assert "\x1b" not in answer.out
 
 
-def test_another_releases_text_is_said_to_be_one(cpuctl: Cpuctl) -> None:
+def test_a_message_of_another_release_is_reported_as_such(cpuctl: Cpuctl) -> None:
     stated = "not enough cpus available to satisfy request: requested=4, available=2"
     answer = cpuctl("explain", "--message", stated, "--kubelet-version", "1.28")
     assert "1.29 and later: not printed by kubelet 1.28" in answer.out
 
 
-def test_a_command_is_ready_to_be_filled_in_and_says_with_what(cpuctl: Cpuctl) -> None:
-    """A recording has its node's configuration: another one is named only where it was given."""
+def test_the_placeholders_of_a_command_are_explained(cpuctl: Cpuctl) -> None:
+    """A recording has its node's configuration, so another one is named only if it was given."""
     answer = cpuctl("explain", "--message", SMT)
     assert "cpuctl explain POD -f PODS -m NODE\n" in answer.out
     assert "\nPODS: the pod's manifest; NODE: a recording (cpuctl capture). " in answer.out
 
 
 @pytest.mark.parametrize("words", [("",), ("-",)], ids=["empty", "stdin"])
-def test_nothing_to_explain_is_said(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_an_empty_message_is_reported(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", *words, stdin=b"")
     assert (answer.code, answer.out) == (
         3,
@@ -55,19 +55,19 @@ def test_nothing_to_explain_is_said(words: tuple[str, ...], cpuctl: Cpuctl) -> N
     )
 
 
-def test_nothing_known_is_a_no(cpuctl: Cpuctl) -> None:
+def test_the_exit_code_is_3_for_an_unknown_message(cpuctl: Cpuctl) -> None:
     assert cpuctl("explain", "--message", "hello").code == 3
     assert cpuctl("explain", "--message", "hello", "--exit-zero").code == 0
 
 
 @pytest.mark.parametrize("words", [("--kubelet-version", "1.2"), ("-f", "-")])
-def test_wrong_use_is_said(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+def test_wrong_use_is_an_error(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     answer = cpuctl("explain", "--message", "-", *words)
     assert (answer.code, answer.out) == (2, "")
 
 
-def test_the_pod_of_the_line_is_explained_where_manifests_are_given(cpuctl: Cpuctl) -> None:
-    """Of two pods that are rejected the line's is meant, and what was given stands in the next commands."""
+def test_the_pod_in_the_message_is_explained_if_manifests_are_given(cpuctl: Cpuctl) -> None:
+    """Of two rejected pods, the one in the message is explained; the next commands repeat the options."""
     pods = ("-T", "one=64/64,1Gi", "-T", "odd=3/3,1Gi")
     answer = cpuctl("explain", "--message", f'pod="default/odd" err="{SMT}"', *NODE, *pods, "-o", "json")
     document = json.loads(answer.out)
@@ -75,7 +75,7 @@ def test_the_pod_of_the_line_is_explained_where_manifests_are_given(cpuctl: Cpuc
     assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][1]
 
 
-def test_a_configuration_on_standard_input_is_a_name_to_fill_in(cpuctl: Cpuctl) -> None:
+def test_a_configuration_on_standard_input_becomes_a_placeholder(cpuctl: Cpuctl) -> None:
     words = (*NODE[:3], "-", "-T", "odd=3/3,1Gi", "-o", "json")
     answer = cpuctl("explain", "--message", SMT, *words, stdin=(ROOT / NODE[3]).read_bytes())
     commands = json.loads(answer.out)["messages"][0]["commands"]
@@ -99,7 +99,7 @@ COMMANDS = sorted({command for message in MESSAGES for command in message.comman
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_can_be_typed_once_names_are_filled_in(command: str) -> None:
-    """A word in the wrong place, such as a file after an option that takes another value, is refused."""
+    """A word in the wrong place, such as a file after an option that takes another value, is rejected."""
     command = command.removeprefix("sudo ")
     words = [word.format(pod="shop/db").replace("VERSION", "1.36") for word in command.split()]
     assert command.startswith(parsed(words[1:]))
@@ -116,7 +116,7 @@ def test_the_how_to_begins_with_messages() -> None:
 
 
 @pytest.mark.parametrize(("message", "command"), ROWS, ids=[message for message, _ in ROWS])
-def test_what_the_how_to_says_to_type_next_is_proposed(message: str, command: str, cpuctl: Cpuctl) -> None:
+def test_the_next_commands_of_the_how_to_are_proposed(message: str, command: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "-q", "-o", "json", "--message", message)
     assert result.code == 0, result
     (found,) = json.loads(result.out)["messages"]

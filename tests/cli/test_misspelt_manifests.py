@@ -1,4 +1,4 @@
-"""A misspelt field of a manifest is one mistake, and no command is silent about it."""
+"""A misspelt field of a manifest is one mistake, and every command reports it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ IGNORED = {
     "limits:": ("limit:", "9: spec.containers[0].resources.limit"),
     "containers:": ("initContainer: []\n  containers:", "5: spec.initContainer"),
 }
-"""What is replaced by what, and where it is ignored."""
+"""Each text with its misspelling, and the place where it is ignored."""
 
 
 @pytest.mark.parametrize("right", IGNORED)
 @pytest.mark.parametrize("verb", ["plan", "explain web", "pods show"])
 def test_a_field_that_is_ignored_is_named(verb: str, right: str, cpuctl: Cpuctl) -> None:
-    """A pod without amounts is admitted, and has no exclusive CPUs: nothing else would tell."""
+    """A pod without amounts is admitted without exclusive CPUs: nothing else would show the mistake."""
     wrong, place = IGNORED[right]
     answer = cpuctl(*verb.split(), *NODE, "-f", "-", stdin=POD.replace(right, wrong).encode())
     meant = "initContainers" if right == "containers:" else right.removesuffix(":")
@@ -47,7 +47,7 @@ def test_an_api_version_in_lower_case_is_named(verb: str, cpuctl: Cpuctl) -> Non
 
 
 @pytest.mark.parametrize(("right", "wrong"), [("apiVersion", "apiversion"), ("kind", "Kind")])
-def test_lint_guesses_what_is_not_set(right: str, wrong: str, cpuctl: Cpuctl) -> None:
+def test_lint_guesses_a_missing_field(right: str, wrong: str, cpuctl: Cpuctl) -> None:
     answer = cpuctl("pods", "lint", "-q", "-f", "-", stdin=POD.replace(right, wrong).encode())
     assert answer.out.count(": error: ") == 1
     assert f"{right} not set\n  fix: found {wrong}: did you mean {right}?\n" in answer.out
@@ -58,7 +58,7 @@ def test_a_kind_with_a_capital_letter_is_guessed(cpuctl: Cpuctl) -> None:
     assert (answer.code, "hint: found Kind: did you mean kind?\n" in answer.err) == (4, True)
 
 
-def test_a_kubelet_configuration_among_manifests_is_told_its_option(cpuctl: Cpuctl) -> None:
+def test_a_kubelet_configuration_among_manifests_suggests_its_option(cpuctl: Cpuctl) -> None:
     answer = cpuctl("plan", *NODE, "-f", "fixtures/kubelet/static.yaml")
     assert (
         "found only KubeletConfiguration: specify the kubelet's configuration with --kubelet-config"
@@ -137,14 +137,14 @@ def test_lint_has_one_error_for_one_misspelt_field(right: str, wrong: str, cpuct
     assert f"  fix: did you mean {right.partition(':')[0]}?" in answer.out
 
 
-def test_lint_says_once_that_a_field_is_of_a_wrong_kind(cpuctl: Cpuctl) -> None:
+def test_lint_reports_once_a_field_of_the_wrong_type(cpuctl: Cpuctl) -> None:
     pod = POD.partition("  containers:")[0] + "  containers: {}\n"
     answer = cpuctl("pods", "lint", "-q", "-f", "-", stdin=pod.encode())
     (error,) = (line for line in answer.out.splitlines() if ": error: " in line)
     assert error.endswith("spec.containers: expected a list, found a mapping")
 
 
-def test_lint_still_says_what_is_missing_beside_another_mistake(cpuctl: Cpuctl) -> None:
+def test_lint_still_reports_what_is_missing_next_to_another_mistake(cpuctl: Cpuctl) -> None:
     pod = POD.replace("name: main", "command: [x]").replace("limits:", "limts:")
     answer = cpuctl("pods", "lint", "-q", "-f", "-", stdin=pod.encode())
     assert "spec.containers[0].name: Required value" in answer.out

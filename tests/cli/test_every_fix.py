@@ -11,7 +11,7 @@ from tests.support.proposals import ROOT
 COLLECTED = {
     "cpuctl/answering/checkpoint/verdict_answer.py": "tests/cli/test_state_fixes.py",
     "cpuctl/audit": "tests/cli/test_audit_fixes.py",
-    "cpuctl/engine/config_lints": "tests/cli/test_remark_fixes.py",
+    "cpuctl/engine/config_lints": "tests/cli/test_note_fixes.py",
     "cpuctl/engine/pod_lints.py": "tests/cli/test_pod_lint_fixes.py",
     "cpuctl/engine/state_checks": "tests/cli/test_state_fixes.py",
 }
@@ -19,7 +19,7 @@ COLLECTED = {
 BY_CASES = {
     "cpuctl/answering/config": "tests/cli/test_fixes.py",
     "cpuctl/answering/resize_answer.py": "tests/cli/test_resize_gates.py",
-    "cpuctl/kubelet/configuration": "tests/cli/test_remark_fixes.py",
+    "cpuctl/kubelet/configuration": "tests/cli/test_note_fixes.py",
     "cpuctl/operations/checkpoint": "tests/cli/test_state_fixes.py",
 }
 """The fixes that these propose are run in the situations that the test sets up."""

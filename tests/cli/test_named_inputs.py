@@ -1,4 +1,4 @@
-"""What is named on the command line: state files, machines and tables on standard input, directories."""
+"""Inputs named on the command line: state files, machines and tables on standard input, directories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def static(tmp_path: Path) -> tuple[str, ...]:
     return ("--kubelet-config", str(tmp_path / "static.yaml"), "--kubelet-version", "1.36")
 
 
-def test_a_garbled_file_by_its_own_name_is_the_kubelets_to_refuse(
+def test_the_kubelet_rejects_a_garbled_state_file_that_is_named(
     cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...]
 ) -> None:
     (tmp_path / "cpu_manager_state").write_text("hello\n")
@@ -50,7 +50,7 @@ def test_a_machine_on_standard_input(cpuctl: Cpuctl) -> None:
     assert found == wanted
 
 
-def test_nothing_and_something_else_on_standard_input(cpuctl: Cpuctl) -> None:
+def test_empty_or_wrong_standard_input_is_rejected(cpuctl: Cpuctl) -> None:
     assert "<stdin>: nothing was read" in cpuctl("topology", "show", "-m", "-").err
     wrong = cpuctl("topology", "show", "-m", "-", stdin=b"hello")
     assert (wrong.code, wrong.err.startswith("error: <stdin>: cannot be read as an archive")) == (4, True)
@@ -90,7 +90,7 @@ def test_nothing_and_something_else_on_standard_input(cpuctl: Cpuctl) -> None:
     ],
 )
 def test_standard_input_is_read_once(cpuctl: Cpuctl, words: str) -> None:
-    """A machine and another input out of one pipe: whichever came second would find it empty."""
+    """A machine and another input cannot both use standard input: the second would find it empty."""
     result = cpuctl(*words.split(), "-m", "-", stdin=b"hello")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: standard input (-) is used twice, but can be read only once")
@@ -109,14 +109,14 @@ MEMORY_MANAGER = (
 
 
 def without_memory(directory: Path) -> str:
-    """Write a machine of two NUMA nodes as a dump of sysfs alone has it."""
+    """Write a machine with two NUMA nodes as a dump of sysfs alone contains it."""
     files = {path: text for path, text in small_machine().items() if "meminfo" not in path}
     return str(written(files, directory))
 
 
 @pytest.mark.parametrize("command", CHECKED, ids=lambda words: words[0])
 @pytest.mark.parametrize("more", ["", MEMORY_MANAGER], ids=["", "memory manager"])
-def test_memory_that_nobody_recorded_is_unknown_and_not_none(
+def test_unrecorded_memory_is_unknown_rather_than_zero(
     cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...], command: tuple[str, ...], more: str
 ) -> None:
     (tmp_path / "static.yaml").write_text(STATIC + more)
@@ -131,7 +131,7 @@ def test_memory_that_nobody_recorded_is_unknown_and_not_none(
     assert found["sources"]["memory"] == {"value": "16Gi", "from": "given"}
 
 
-def test_more_is_kept_than_the_memory_that_is_given(
+def test_a_kubelet_that_reserves_more_than_the_given_memory_does_not_start(
     cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...]
 ) -> None:
     dump = without_memory(tmp_path / "dump")
@@ -139,7 +139,7 @@ def test_more_is_kept_than_the_memory_that_is_given(
     assert (result.code, "would not start (nodeAllocatable)" in result.out) == (3, True)
 
 
-def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_memory_can_be_given_only_for_machines_without_memory(cpuctl: Cpuctl, tmp_path: Path) -> None:
     dump = without_memory(tmp_path / "dump")
     has = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=8Gi", "-T", "a=1/1", "--memory", "16Gi")
     assert (has.code, "the machine description already includes memory" in has.err) == (2, True)
@@ -149,7 +149,7 @@ def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Pa
     assert "16Gi is assumed to be spread evenly over 2 NUMA nodes" in evenly.err
 
 
-def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_path: Path) -> None:
+def test_arguments_from_a_file_are_spelt_out_when_others_follow(tmp_path: Path) -> None:
     (tmp_path / "flags").write_text('KUBELET_EXTRA_ARGS="--max-pods=5 --v=2"\n')
     kubelet = KubeletInputs(arguments=f"@{tmp_path}/flags", ignores_unknown_gates=True)
     words = PlanningInputs((), (), "synthetic:1s", kubelet, "", "", memory="8Gi")
@@ -173,7 +173,7 @@ def test_every_command_sees_the_same_control_groups(
     assert "cgroup v1" in start["error"]
 
 
-def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> None:
+def test_recorded_state_files_that_are_not_used_are_named(cpuctl: Cpuctl) -> None:
     node, config = "fixtures/nodes/v2-2-numa/node.tar.xz", "fixtures/kubelet/static.yaml"
     words = ("plan", "-m", node, "-T", "a=1/1")
     assert "not looked at" not in cpuctl(*words).err
@@ -182,8 +182,8 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
     assert f"(use --state {node} to start from them, or cpuctl checkpoint verify to check them)" in err
 
 
-def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:
-    """A new input must be handed on, too; blanks in names stay where they are."""
+def test_proposed_commands_keep_every_input(tmp_path: Path) -> None:
+    """A new input must be passed on as well; blanks in names are preserved."""
     handed_by_another = {
         "arguments",
         "config_data",

@@ -1,4 +1,4 @@
-"""Pods that no API server stores: plan, explain, resize, replay and pods show say so in its words, exit 3."""
+"""plan, explain, resize, replay and pods show quote the API server's rejection of a pod, and exit with 3."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_plan(cpuctl: Cpuctl) -> None:
     assert document["summary"]["exclusiveCPUs"] == 2
 
 
-def test_the_kubelet_can_be_asked_all_the_same(cpuctl: Cpuctl) -> None:
+def test_the_kubelet_can_be_asked_regardless(cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "plan", "plan", *NODE, "--skip-apiserver", code=0)
     assert document["summary"]["admitted"] == 4
 
 
-def test_copies_and_both_sides_of_a_comparison_are_refused(cpuctl: Cpuctl) -> None:
+def test_copies_and_both_sides_of_a_comparison_are_rejected(cpuctl: Cpuctl) -> None:
     repeated = answered(cpuctl, "plan", "plan", *NODE, "--repeat", "2")
     assert repeated["summary"]["forbidden"] == 6
     compared = answered(cpuctl, "plancomparison", "plan", *NODE, "--compare", ".", "pod")
@@ -78,7 +78,7 @@ def test_resize(pod: str, cpuctl: Cpuctl) -> None:
     assert "shared" not in cpuctl("resize", "-q", *NODE, "--set", f"{pod}/app:memory=512Mi").out.casefold()
 
 
-def test_a_resize_above_the_pods_total_is_refused(cpuctl: Cpuctl) -> None:
+def test_a_resize_above_the_pods_total_is_rejected(cpuctl: Cpuctl) -> None:
     pods = "fixtures/pod-level/sharing.yaml"
     words = ("resize", *NODE[:-1], pods, "--set", "burstable/app:cpu=3")
     (resized,) = answered(cpuctl, "resize", *words)["pods"]
@@ -161,7 +161,9 @@ BEYOND = {
 MACHINE = ("-m", "synthetic:1s2n8c2t")
 
 
-def test_all_that_governs_a_namespace_is_told_at_once(governed: str, cpuctl: Cpuctl) -> None:
+def test_every_violation_of_limit_ranges_and_quotas_is_reported_at_once(
+    governed: str, cpuctl: Cpuctl
+) -> None:
     document = answered(cpuctl, "plan", "plan", *MACHINE, "-f", governed)
     assert {pod["name"]: pod.get("refusals", []) for pod in document["pods"]} == BEYOND
     document = answered(cpuctl, "podsshow", "pods", "show", "-f", governed, code=0)
@@ -187,7 +189,7 @@ def test_copies_are_charged_one_after_the_other(governed: str, cpuctl: Cpuctl) -
     assert document["pods"][4]["refusals"][0].startswith('pods "web-2" is forbidden: exceeded quota: small')
 
 
-def test_resizes_are_charged_what_grows(governed: str, cpuctl: Cpuctl) -> None:
+def test_resizes_are_charged_only_for_what_grows(governed: str, cpuctl: Cpuctl) -> None:
     words = ("resize", *MACHINE, "-f", governed)
     (grown,) = answered(cpuctl, "resize", *words, "--set", "web/app:cpu=2")["pods"]
     assert (grown["outcome"], grown["message"]) == (
@@ -214,7 +216,7 @@ def played(
     return result.out
 
 
-def test_replays_know_what_governs_namespaces(cpuctl: Cpuctl) -> None:
+def test_replays_enforce_limit_ranges_and_quotas(cpuctl: Cpuctl) -> None:
     pods = [*yaml.safe_load_all(GOVERNED), *(a_pod(name, *amounts) for name, amounts in SIZES.items())]
     admitted = [{"at": f"{at}s", "admit": name} for at, name in enumerate(SIZES)]
     out = played(cpuctl, pods, *admitted, code=3)
@@ -225,7 +227,7 @@ def test_replays_know_what_governs_namespaces(cpuctl: Cpuctl) -> None:
     assert "is rejected by the API server" not in skipped
 
 
-def test_in_replays_pods_that_are_gone_leave_room(cpuctl: Cpuctl) -> None:
+def test_in_replays_removed_pods_free_their_quota(cpuctl: Cpuctl) -> None:
     quota, _ = yaml.safe_load_all(GOVERNED)
     pods = [quota, *(a_pod(name, "1", "1") for name in "abc")]
     taken = [{"at": "0s", "admit": "a"}, {"at": "1s", "admit": "b"}]
@@ -245,8 +247,8 @@ def test_replays_fill_in_defaults_of_limit_ranges(cpuctl: Cpuctl) -> None:
     assert "resize is accepted: app 2 to 3 CPUs" in out
 
 
-def test_pods_that_run_have_used_a_quota(governed: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Whatever their manifests say: kubectl's list has a phase, and a list written by hand may not."""
+def test_running_pods_use_up_a_quota(governed: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """With or without a phase: kubectl's list has one, a list written by hand may not."""
     old = a_pod("old", "1", "1")
     for status in ({}, {"status": {"phase": "Running"}}):
         (tmp_path / "running.json").write_text(json.dumps({**old, **status}))

@@ -1,7 +1,7 @@
-"""Every "no" ends with what to type next, whole, and what is proposed works when it is typed.
+"""Every "no" ends with a complete command to type next, and proposed commands work when typed.
 
-Here are the answers that end with a command of ours; what findings propose is run by ``test_*_fixes``, what
-complaints about inputs propose by ``test_broken_input``.
+Answers that end with a cpuctl command are tested here; ``test_*_fixes`` runs what findings propose, and
+``test_broken_input`` what errors in inputs propose.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("checkpoint", "migrate", NODE, "--to", "1.36", *MISSPELT): ("config check", NO),
     ("checkpoint", "verify", NODE, "--kubelet-version", "1.36"): ("checkpoint repair", YES),
 }
-"""What is asked with what; the command that the answer ends with, and how that ends."""
+"""Command lines; the command that each answer ends with, and the exit code of that command."""
 
 
 ELSEWHERE = {
@@ -86,15 +86,15 @@ ELSEWHERE = {
     "config/show": "a configuration that cannot be loaded has its fix: test_fixes",
     "fleet/check": "every finding has its fix, and nodes are recorded again: test_fleet",
     "fleet/diff": "a difference is the answer, as of diff",
-    "fleet/report": "test_reports_say_where_fixes_are",
+    "fleet/report": "test_reports_say_where_to_find_fixes",
     "pods/diff": "a difference is the answer, as of diff",
     "pods/lint": "every finding has its fix: test_pod_lint_fixes",
     "replay": "what differs from an expectation is shown, and only its author knows who is right",
-    "report": "test_reports_say_where_fixes_are",
-    "topology": "test_a_start_that_no_answer_has_room_for",
+    "report": "test_reports_say_where_to_find_fixes",
+    "topology": "test_a_failed_start_is_reported_on_stderr",
     "watch": "findings that end it have their fixes: test_watch",
 }
-"""Other commands that end with a no, and where their next steps are tested, or why there are none."""
+"""Other commands that can end with a no: where their next steps are tested, or why there are none."""
 AS_COMMANDS = {"checkpoint/commit": "checkpoint/migrate"}
 OTHER_OUTCOMES = {
     "Admitted": "a yes",
@@ -108,7 +108,7 @@ OTHER_OUTCOMES = {
 
 
 def test_every_command_that_says_no_is_known() -> None:
-    """A new one gets a case in ``STEPS``, or is told of in ``ELSEWHERE``."""
+    """A new one needs a case in ``STEPS`` or an entry in ``ELSEWHERE``."""
     cli = ROOT / "cpuctl/cli"
     ends = re.compile(r"Exit\((?:.* )?EXIT_NO\)|code = EXIT_NO")
     modules = {
@@ -135,7 +135,7 @@ def test_every_outcome_has_a_next_step(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("words", STEPS, ids=lambda words: " ".join(words)[:60])
-def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_a_no_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
     verb, code = STEPS[words]
     answer = cpuctl(*words, "-q", columns=80)
     (command,) = proposed(answer.out)
@@ -148,7 +148,7 @@ def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl
 
 
 def proposed(text: str) -> set[str]:
-    """Return the commands that an answer proposes: those of a line of its own, and within a fix."""
+    """Return the commands that an answer proposes, on separate lines or within a fix."""
     lines = re.findall(r"^(?:Next, .+?|  see): cpuctl (.+)$", text, re.MULTILINE)
     fixes = re.findall(r"^  fix: (?:.*; )?cpuctl (.+?)(?: proposes .*)?$", text, re.MULTILINE)
     return {*lines, *fixes}
@@ -165,8 +165,8 @@ def proposed(text: str) -> set[str]:
     ],
     ids=" ".join,
 )
-def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
-    """Stderr has it, and below it what to type."""
+def test_a_failed_start_is_reported_on_stderr(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    """With a hint what to type, if the output format cannot express it."""
     stated = cpuctl(*words, *MISSPELT, "-q")
     assert stated.code == NO
     why, hint = stated.err.splitlines()
@@ -184,14 +184,14 @@ def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> No
     assert "CHANGE" not in stated.out
 
 
-def test_lint_names_the_command_that_says_why_no_node_is_asked(cpuctl: Cpuctl) -> None:
+def test_lint_names_the_command_that_shows_why_the_kubelet_does_not_start(cpuctl: Cpuctl) -> None:
     stated = cpuctl("pods", "lint", *MACHINE, *MISSPELT, "-f", "fixtures/pods/web.yaml")
     found = re.search(r"would not start: .* \(see: cpuctl (config check .*)\)$", stated.err, re.MULTILINE)
     assert found
     assert cpuctl(*shlex.split(found[1]), "-q").code == NO
 
 
-def test_reports_say_where_fixes_are(cpuctl: Cpuctl) -> None:
+def test_reports_say_where_to_find_fixes(cpuctl: Cpuctl) -> None:
     stated = cpuctl("report", "-m", NODE)
     assert stated.code == NO
     assert "\nnote: show fixes with -o wide, " in stated.err
@@ -202,7 +202,7 @@ def test_reports_say_where_fixes_are(cpuctl: Cpuctl) -> None:
     assert "\n  fix: " in cpuctl("fleet", "check", "fixtures/nodes/v2-2-numa", "-q").out
 
 
-def test_what_a_running_pod_may_not_become_a_new_one_may(cpuctl: Cpuctl) -> None:
+def test_a_resize_that_changes_the_qos_class_suggests_recreating_the_pod(cpuctl: Cpuctl) -> None:
     refused = cpuctl("resize", *MACHINE, "-T", "a=2/2,1Gi", "--set", "a:cpu=2/4", "-q")
     assert refused.code == NO
     assert "QOS Class may not change" in refused.out
@@ -224,8 +224,8 @@ spec:
 """
 
 
-def test_a_running_pod_of_a_deployment_is_changed_through_it(cpuctl: Cpuctl) -> None:
-    """Its controller is a ReplicaSet, whose running pods only the Deployment replaces."""
+def test_pods_of_a_deployment_are_changed_through_the_deployment(cpuctl: Cpuctl) -> None:
+    """The controller is a ReplicaSet, and only its Deployment replaces running pods."""
     for labels, last in (({"pod-template-hash": "7d9f"}, "kubectl apply -f FILE"), ({}, None)):
         controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a-7d9f", "controller": True}
         limits = {"cpu": "2", "memory": "1Gi"}
@@ -241,8 +241,8 @@ def test_a_running_pod_of_a_deployment_is_changed_through_it(cpuctl: Cpuctl) -> 
 
 
 @pytest.mark.parametrize(("kind", "last"), [("Deployment", "kubectl apply -f FILE"), ("ReplicaSet", "")])
-def test_pods_of_a_workload_are_recreated_by_it(kind: str, last: str, cpuctl: Cpuctl) -> None:
-    """Replacing one pod of a workload does not help: the template stays as it is."""
+def test_pods_of_a_workload_are_recreated_by_the_workload(kind: str, last: str, cpuctl: Cpuctl) -> None:
+    """Replacing a single pod of a workload does not help: the template remains unchanged."""
     manifest = (WORKLOAD % kind).encode()
     refused = cpuctl("resize", *MACHINE, "-f", "-", "--set", "a-0:cpu=2/4", "-q", stdin=manifest)
     assert refused.code == NO
@@ -281,12 +281,14 @@ PIPED = {
     f"config reserve --cpu-count 2 {CONFIG}": BROKEN.replace(b"static", b"statik"),
     f"checkpoint verify {NODE} {CONFIG}": BROKEN,
 }
-"""What is asked with something on standard input, and what is there."""
+"""Command lines, and what they get on standard input."""
 
 
 @pytest.mark.parametrize("words", PIPED)
-def test_what_was_on_standard_input_is_a_file_to_fill_in(words: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Standard input is read once: ``-`` again would wait for the terminal."""
+def test_proposed_commands_have_a_file_in_place_of_standard_input(
+    words: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """Standard input is read once: another ``-`` would wait for the terminal."""
     machine = () if NODE in words else MACHINE
     config = STATIC if "-f -" in words else ()
     answer = cpuctl(*words.split(), *machine, *config, "-q", stdin=PIPED[words])
@@ -300,8 +302,8 @@ def test_what_was_on_standard_input_is_a_file_to_fill_in(words: str, cpuctl: Cpu
     assert (typed.code in (YES, NO), typed.err) == (True, "")
 
 
-def test_a_release_on_standard_input_is_a_file_to_fill_in(cpuctl: Cpuctl) -> None:
-    """The option takes a Node, too: what stands for its file keeps the sign before it."""
+def test_a_node_on_standard_input_becomes_a_file_to_fill_in(cpuctl: Cpuctl) -> None:
+    """``--kubelet-version`` also takes a Node: the placeholder for its file keeps the ``@``."""
     node = b'{"kind": "Node", "status": {"nodeInfo": {"kubeletVersion": "v1.36.1"}}}'
     words = ("--kubelet-version", "@-", "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=0-99")
     refused = cpuctl("plan", *MACHINE, *words, "-T", "web=4/4,1Gi", "-q", stdin=node)
@@ -319,7 +321,7 @@ def test_a_pod_on_standard_input_that_is_not_admitted(cpuctl: Cpuctl) -> None:
         assert text.count("-f FILE") == 1
 
 
-def test_an_undetermined_start_is_said_once(cpuctl: Cpuctl) -> None:
+def test_the_error_of_a_start_is_shown_once(cpuctl: Cpuctl) -> None:
     answer = cpuctl("checkpoint", "verify", NODE, *MISSPELT, "-q", columns=80)
     assert answer.out.count('unknown policy: "statik"') == 1
 
@@ -329,7 +331,7 @@ CHECK = ("config", "check", "-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubele
 
 
 def test_a_misspelt_reservation_is_one_error(cpuctl: Cpuctl) -> None:
-    """That the kubelet has no reservation is no second mistake."""
+    """The missing reservation is not reported as a second error."""
     config = f'{HEAD}cpuManagerPolicy: static\nreservedSystemCPU: "0"\n'
     answer = cpuctl(*CHECK, stdin=config.encode(), columns=80)
     found = re.findall(r"^(?:error|warning): .*", answer.out, re.MULTILINE)
@@ -341,7 +343,7 @@ def test_a_misspelt_reservation_is_one_error(cpuctl: Cpuctl) -> None:
     assert "1 error, 0 warnings" in answer.out
 
 
-def test_what_the_kubelet_says_is_shown_once(cpuctl: Cpuctl) -> None:
+def test_the_kubelets_message_is_shown_once(cpuctl: Cpuctl) -> None:
     config = f'{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: "99"\n'
     answer = cpuctl(*CHECK, stdin=config.encode(), columns=80)
     assert answer.out.count("99 is not a subset of online-cpus") == 1
@@ -351,7 +353,7 @@ def test_what_the_kubelet_says_is_shown_once(cpuctl: Cpuctl) -> None:
     assert "SEVERITY" in wide.out
 
 
-def test_an_audit_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
+def test_an_audit_without_state_files_says_what_to_specify(cpuctl: Cpuctl) -> None:
     answer = cpuctl("audit", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q", columns=80)
     assert answer.code == NO
     assert answer.out.splitlines()[-1].startswith(
@@ -359,7 +361,7 @@ def test_an_audit_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
     )
 
 
-def test_this_host_is_not_named_where_nobody_named_it(
+def test_proposals_name_this_host_only_if_the_command_line_does(
     cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("plan", "-q", "-T", "huge=999/999,1Gi", "--kubelet-args", "--fail-cgroupv1=false")
@@ -370,7 +372,7 @@ def test_this_host_is_not_named_where_nobody_named_it(
     assert " -m live" in command
 
 
-def test_a_pod_that_no_setting_helps_leads_to_what_fits(cpuctl: Cpuctl) -> None:
+def test_a_pod_that_no_setting_helps_leads_to_plan_capacity(cpuctl: Cpuctl) -> None:
     stated = cpuctl("explain", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "-q")
     assert stated.code == NO
     (command,) = proposed(stated.out)

@@ -1,4 +1,4 @@
-"""NodeResourceTopologies in and out of commands: ``-o nrt``, ``--nrt``, ``--scheduler-plugin``."""
+"""NodeResourceTopologies as output and input: ``-o nrt``, ``--nrt``, ``--scheduler-plugin``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def available(zones: Any, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("machine", "nodes"), [(TWO, 2), (EIGHT, 8)])
-def test_an_object_is_what_kubectl_apply_takes(machine: str, nodes: int, cpuctl: Cpuctl) -> None:
+def test_an_object_is_accepted_by_kubectl_apply(machine: str, nodes: int, cpuctl: Cpuctl) -> None:
     shown = cpuctl("topology", "show", "-m", machine, *SINGLE, *V36, "-o", "nrt")
     assert shown.code == 0
     assert "note: ownerReferences are left out: the UID of the Node is unknown\n" in shown.err
@@ -48,7 +48,7 @@ def test_an_object_is_what_kubectl_apply_takes(machine: str, nodes: int, cpuctl:
     assert (quiet.out, quiet.err) == (shown.out, "")
 
 
-def test_a_plan_is_published_with_what_its_pods_take(cpuctl: Cpuctl) -> None:
+def test_a_published_plan_subtracts_what_its_pods_take(cpuctl: Cpuctl) -> None:
     words = ("plan", "-m", TWO, *SINGLE, *V36, "-q", "-o", "nrt")
     fresh = read(cpuctl("topology", "show", *words[1:]).out)
     planned = cpuctl(*words, "-T", "a=4/4,1Gi")
@@ -66,8 +66,8 @@ def test_a_plan_is_published_with_what_its_pods_take(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("form", ["nrt", "nri"])
-def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Else nobody knew why the exit code is 3."""
+def test_pods_omitted_from_an_object_are_named(form: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Otherwise exit code 3 would be unexplained."""
     container = {"name": "c", "image": "x", "resources": {"limits": {"cpu": 2, "memory": "1Gi", "a.b/c": 1}}}
     gpu = {
         "apiVersion": "v1",
@@ -87,7 +87,7 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
     assert (quiet.code, quiet.out, quiet.err) == (3, planned.out, "")
 
 
-def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:
+def test_a_publisher_requires_output_as_objects(cpuctl: Cpuctl) -> None:
     for words in (("plan", "-T", "a"), ("topology", "show"), ("fleet", "list")):
         machine = (TWO,) if words[0] == "fleet" else ("-m", TWO)
         alongside = cpuctl(*words, *machine, "--publisher", "nfd")
@@ -100,13 +100,13 @@ def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:
         assert "found 'rte,'" in bad.err
 
 
-def test_a_name_of_a_file_becomes_one_of_an_object(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_file_names_become_valid_object_names(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "My_Node 1.tar.xz").write_bytes(Path(TWO).read_bytes())
     listed = read(cpuctl("fleet", "list", str(tmp_path), *SINGLE, *V36, "-q", "-o", "nrt").out)
     assert [each["metadata"]["name"] for each in listed["items"]] == ["my-node-1"]
 
 
-def test_nothing_is_published_where_exporter_or_kubelet_end(cpuctl: Cpuctl) -> None:
+def test_nothing_is_published_if_the_exporter_or_the_kubelet_would_fail(cpuctl: Cpuctl) -> None:
     sparse = cpuctl("topology", "show", "-m", "synthetic:2s2n4c1t,nodes=0-3/2:4-7", *V36, "-o", "nrt", "-q")
     assert (sparse.code, sparse.out) == (4, "")
     assert sparse.err.splitlines()[-1] == "hint: use node-feature-discovery instead (--publisher nfd)"
@@ -139,14 +139,14 @@ def test_a_fleet_is_published_as_a_list(cpuctl: Cpuctl) -> None:
     assert "note: dense-1, worker-1, worker-2 and 2 more: ownerReferences are left out" in listed.err
     policy = ("--kubelet-args", "--cpu-manager-policy=static")
     refused = cpuctl("fleet", "list", str(FLEET / "recordings/worker-1.tar.xz"), *policy, *V36, "-o", "nrt")
-    assert refused.err.startswith("worker-1: The kubelet would not start"), "its name is told once"
+    assert refused.err.startswith("worker-1: The kubelet would not start"), "its name is shown once"
 
 
 @pytest.fixture
 def objects(tmp_path: Path, cpuctl: Cpuctl) -> Path:
     """Write objects of a node with small NUMA nodes and of one with large ones, as ``kubectl get`` does.
 
-    Their Nodes tell the same, so that the plugin alone chooses.
+    Their Nodes are the same, so that the plugin alone decides.
     """
     items, nodes = [], []
     for name, machine in (
@@ -193,7 +193,7 @@ def scheduled(objects: Path, cpuctl: Cpuctl, *words: str, plugin: str = "") -> A
     ],
 )
 def test_strategies_and_weights_choose_a_node(plugin: str, node: str, objects: Path, cpuctl: Cpuctl) -> None:
-    """Where both score the same, as with LeastNUMANodes, the first is taken."""
+    """If both score the same, as with LeastNUMANodes, the first is taken."""
     answer = scheduled(objects, cpuctl, "-T", "web=2/2,1Gi", plugin=plugin)
     assert [(pod["outcome"], pod["node"]) for pod in answer["pods"]] == [("Scheduled", node)]
     assert [row["source"] for row in answer["nodes"]] == ["", ""]
@@ -248,8 +248,8 @@ def test_the_message_names_what_cannot_be_aligned(
     assert whole["plugin"]["filtered"][0]["container"] == ""
 
 
-def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: Cpuctl) -> None:
-    """What ``kubectl get nodes,noderesourcetopologies -o json`` prints is both files in one."""
+def test_objects_are_read_from_stdin_and_from_mixed_lists(objects: Path, cpuctl: Cpuctl) -> None:
+    """``kubectl get nodes,noderesourcetopologies -o json`` prints a list of both kinds."""
     both = [json.loads((objects / name).read_text())["items"] for name in ("nodes.json", "nrt.json")]
     (objects / "all.json").write_text(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [*both[0], *both[1]]})
@@ -274,8 +274,8 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
     assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
-def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
-    """What is published is not true of one node; on the others the Memory Manager tells of no memory."""
+def test_both_headlines_count_pods_and_give_the_reason(cpuctl: Cpuctl) -> None:
+    """The object of one node is wrong; on the others the Memory Manager does not report memory."""
     words = (
         *("fleet", "plan", str(FLEET / "recordings"), "--nodes", str(FLEET / "nodes.json")),
         *("-f", str(FLEET / "new.yaml"), "--scheduler-plugin", PLUGIN, "-q"),

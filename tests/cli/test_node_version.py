@@ -1,4 +1,4 @@
-"""A node's own release is used with its patch: from a recording, a Node object, ``kubelet --version``."""
+"""A node's kubelet version includes its patch: from a recording, a Node object, ``kubelet --version``."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def node(release: object, name: str = "n") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("release", "known", "cpus"), [("v1.33.4-gke.100", "1.33.4", "2-8"), ("v1.33.13+k3s1", "1.33.13", "8-14")]
 )
-def test_a_node_object_names_the_patch(
+def test_a_node_object_provides_the_patch(
     release: str, known: str, cpus: str, *, listed: bool, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """Between these two an odd request came to be served from one cache (kubernetes 131850)."""
+    """Between these two patches, an odd request came to be served from one cache (kubernetes 131850)."""
     given = {"kind": "List", "items": [node(release)]} if listed else node(release)
     (tmp_path / "node.json").write_text(json.dumps(given))
     answer = json.loads(
@@ -55,7 +55,7 @@ def test_a_node_object_names_the_patch(
         (node(None), "expected one Node, found none with a kubelet version"),
     ],
 )
-def test_what_is_no_node_is_refused(
+def test_input_other_than_a_single_node_is_rejected(
     given: dict[str, Any], message: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "node.json").write_text(json.dumps(given))
@@ -63,7 +63,7 @@ def test_what_is_no_node_is_refused(
     assert (result.code, message in result.err) == (4, True), result
 
 
-def test_a_recording_names_the_patch(root: str, archive: str, cpuctl: Cpuctl) -> None:
+def test_a_recording_provides_the_patch(root: str, archive: str, cpuctl: Cpuctl) -> None:
     assert cpuctl("capture", "--root", root, archive).code == 0
     with_version(archive, "v1.33.4-eks-113cf36")
     answer = json.loads(cpuctl("plan", "-m", archive, "-T", "a=1/1,1Gi", "-o", "json").out)
@@ -72,7 +72,7 @@ def test_a_recording_names_the_patch(root: str, archive: str, cpuctl: Cpuctl) ->
 
 
 @pytest.mark.parametrize("command", ["plan", "config show", "config check"])
-def test_the_installed_kubelet_names_the_patch(
+def test_the_installed_kubelet_provides_the_patch(
     command: str, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "installed_version", lambda: ("v1.33.4+k3s1", "/usr/bin/kubelet"))
@@ -108,10 +108,10 @@ def test_the_installed_kubelet_names_the_patch(
             {"capacity": {"memory": "64Gi"}, "allocatable": {"memory": "63Gi"}},
             "the Node has 63Gi of memory allocatable, but this configuration leaves 65436Mi: the",
         ),
-        ({"capacity": {"memory": "63Gi"}, "allocatable": {"memory": "62Gi"}}, ""),  # a reboot moves memory
+        ({"capacity": {"memory": "63Gi"}, "allocatable": {"memory": "62Gi"}}, ""),  # changes with a reboot
     ],
 )
-def test_what_a_node_offers_is_held_against_machine_and_configuration(
+def test_a_nodes_resources_are_compared_with_machine_and_configuration(
     status: dict[str, Any], warning: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     given = node("v1.33.4")

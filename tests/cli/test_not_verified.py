@@ -1,4 +1,4 @@
-"""What nobody has recorded on a release is said in the answer of every command that depends on it."""
+"""Every command notes the parts of its answer that no recording on that release confirms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAID: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_it_is_said(name: str, cpuctl: Cpuctl) -> None:
+def test_unverified_parts_are_noted(name: str, cpuctl: Cpuctl) -> None:
     words, expected = SAID[name]
     version = name.partition(", ")[2] or "1.37"
     result = cpuctl(*words, "--kubelet-version", version)
@@ -55,7 +55,7 @@ def test_it_is_said(name: str, cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_nothing_is_said_of_1_36(name: str, cpuctl: Cpuctl) -> None:
+def test_everything_is_verified_on_1_36(name: str, cpuctl: Cpuctl) -> None:
     assert "not verified" not in cpuctl(*SAID[name][0], "--kubelet-version", "1.36").err
 
 
@@ -95,6 +95,6 @@ def test_every_release_of_a_timeline(cpuctl: Cpuctl, tmp_path: Path) -> None:
     ), reported
 
 
-def test_differences_that_nobody_has_recorded(cpuctl: Cpuctl) -> None:
+def test_unverified_differences_are_marked(cpuctl: Cpuctl) -> None:
     reported = cpuctl("config", "versions", *MACHINE, "--from", "1.34", "--to", "1.35").out
     assert "1.35, configuration (not verified)\n" in reported

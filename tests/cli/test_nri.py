@@ -1,4 +1,4 @@
-"""``plan -o nri`` and ``replay -o nri``: what a plugin would answer, container by container."""
+"""``plan -o nri`` and ``replay -o nri``: what a plugin would answer for each container."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_each_container_gets_what_the_kubelet_would_give_it(cpuctl: Cpuctl) -> N
     assert [updated(each) for each in answer["answers"]] == [{}, {}, {"b": "0-1,8-31"}]
 
 
-def test_pods_that_run_share_what_is_left(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_running_pods_share_what_is_left(tmp_path: Path, cpuctl: Cpuctl) -> None:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -63,7 +63,7 @@ def test_pods_that_run_share_what_is_left(tmp_path: Path, cpuctl: Cpuctl) -> Non
     ]
 
 
-def test_without_a_static_policy_containers_pass_untouched(cpuctl: Cpuctl) -> None:
+def test_without_a_static_policy_containers_are_not_adjusted(cpuctl: Cpuctl) -> None:
     none = planned(cpuctl, "--kubelet-args", "--cpu-manager-policy=none", "-T", "a=4/4,1Gi x2")
     assert [(each["adjust"], each["update"]) for each in none["answers"]] == [({}, []), ({}, [])]
 
@@ -77,14 +77,14 @@ def test_pods_that_are_not_admitted_have_no_answer(cpuctl: Cpuctl) -> None:
     assert (both.code, "-o nri: cannot be used with --compare" in both.err) == (2, True)
 
 
-def test_who_else_writes_cpu_sets_is_told(cpuctl: Cpuctl) -> None:
+def test_a_note_says_that_the_kubelet_also_writes_cpu_sets(cpuctl: Cpuctl) -> None:
     words = ("plan", "-m", TWO, *V36, "-o", "nri", "-T", "a=4/4,1Gi")
     assert "note: the kubelet's static policy also writes CPU sets" in cpuctl(*words, *SINGLE).err
     none = ("--kubelet-args", "--cpu-manager-policy=none")
     assert "writes CPU sets" not in cpuctl(*words, *none).err
 
 
-def test_what_another_policy_decides_can_be_carried_out(cpuctl: Cpuctl) -> None:
+def test_decisions_of_another_policy_can_be_applied(cpuctl: Cpuctl) -> None:
     words = (*SINGLE, "-T", "a=4/4,1Gi", "--policy", "koordinator,bind=spread")
     other = adjusted(planned(cpuctl, *words))["a"]["cpus"]
     plan = json.loads(cpuctl("plan", "-m", TWO, *V36, "-q", "-o", "json", *words).out)
@@ -110,7 +110,7 @@ until: 20s
 """
 
 
-def test_a_timeline_is_told_event_by_event(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_timeline_is_answered_event_by_event(tmp_path: Path, cpuctl: Cpuctl) -> None:
     (tmp_path / "hours.yaml").write_text(HOURS)
     result = cpuctl("replay", str(tmp_path / "hours.yaml"), "-o", "nri")
     assert result.code == 0, result
@@ -135,7 +135,7 @@ def cpus_of(each: Any) -> str:
     return str(each["adjust"]["linux"]["resources"]["cpu"]["cpus"]) if each.get("adjust") else ""
 
 
-def test_what_is_not_as_expected_ends_a_told_timeline_with_3(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_failed_expectation_of_a_timeline_exits_with_3(tmp_path: Path, cpuctl: Cpuctl) -> None:
     (tmp_path / "hours.yaml").write_text(HOURS.replace('cpus: "1,5"', 'cpus: "2,6"'))
     result = cpuctl("replay", str(tmp_path / "hours.yaml"), "-o", "nri", "-q")
     assert (result.code, result.err) == (3, "")

@@ -1,4 +1,4 @@
-"""``nri run``: a process that a fake runtime talks to, and what it refuses before that."""
+"""``nri run``: a process that talks to a fake runtime, and what it rejects before it connects."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def runtime(tmp_path: Path) -> Iterator[FakeRuntime]:
     fake.stop()
 
 
-def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime, cpuctl: Cpuctl) -> None:
-    """The answers of a dry run on another machine are those of ``plan -o nri``, one by one."""
+def test_its_answers_are_those_of_the_plan(plan: Path, runtime: FakeRuntime, cpuctl: Cpuctl) -> None:
+    """A dry run on another machine gives the same answers as ``plan -o nri``, one by one."""
     wanted = cpuctl("plan", *NODE, *PODS, "-q", "-o", "nri")
     answers = [
         {name: each[name] for name in ("event", "match", "adjust", "update")}
@@ -97,7 +97,7 @@ def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime,
 
 
 def on_this_machine(plan: Path) -> tuple[Path, str]:
-    """Make a plan for this host, of whatever size it is: one container has CPU 0 for itself."""
+    """Make a plan for this host, whatever its size: one container has exclusive use of CPU 0."""
     document = json.loads(plan.read_text())
     nodes = read_machine("live").machine.numa_nodes
     document["after"]["numaNodes"] = [{"id": node.id, "cpus": str(node.cpus)} for node in nodes if node.cpus]
@@ -110,7 +110,7 @@ def on_this_machine(plan: Path) -> tuple[Path, str]:
     return plan, str(every[0])
 
 
-def test_killed_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> None:
+def test_after_a_kill_it_resumes_where_it_was(plan: Path, runtime: FakeRuntime) -> None:
     plan, own = on_this_machine(plan)
     words = ("--plan", str(plan), "--socket", str(runtime.path))
     with running(*words) as process:
@@ -120,7 +120,7 @@ def test_killed_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> Non
         assert (a.cpus, own in pool.split(",")) == (own, False)
         process.kill()
         process.communicate()
-    late = Running("late", "main", pod("late"))  # it was created while nobody listened
+    late = Running("late", "main", pod("late"))  # created while the plugin was not running
     runtime.run_pod(late.pod)
     runtime.containers["late"] = late
     with running(*words, JOURNAL_STREAM="1:2") as process:
@@ -131,10 +131,10 @@ def test_killed_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> Non
     assert (process.returncode, "<6>" in err) == (0, False)
 
 
-def test_killed_amid_an_answer_it_leaves_no_overlap(runtime: FakeRuntime, tmp_path: Path) -> None:
-    """Before it has saved, after that, or once it has answered: whichever of these it is."""
+def test_a_kill_during_an_answer_leaves_no_overlap(runtime: FakeRuntime, tmp_path: Path) -> None:
+    """It is killed before it has saved, after it has saved, or after it has answered."""
     state = tmp_path / "state"
-    # A release that starts on this host whichever version of control groups it has.
+    # A release that starts on this host with either version of control groups.
     kubelet = ("--kubelet-args", "--reserved-cpus=0", "--kubelet-version", "1.33")
     words = ("--policy", "static", *kubelet, "--state-file", str(state), "--socket", str(runtime.path))
     for number, moment in enumerate((0, 0.01, 0.1)):
@@ -156,13 +156,13 @@ def test_killed_amid_an_answer_it_leaves_no_overlap(runtime: FakeRuntime, tmp_pa
         runtime.accept()
         sets = {name: CPUSet.parse(each.cpus) for name, each in runtime.containers.items()}
     own = [sets.pop(each["id"]) for each in json.loads(state.read_bytes())["containers"]]
-    assert own, "the machine has a CPU besides the reserved one"
+    assert own, "the machine has more than the reserved CPU"
     assert sum(map(len, own)) == len(union(own)) == len(own)
     assert not union(own) & union(sets.values())
     assert all(sets.values())
 
 
-def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_path: Path) -> None:
+def test_the_journal_gets_levels(plan: Path, runtime: FakeRuntime, tmp_path: Path) -> None:
     plan, _ = on_this_machine(plan)
     with (tmp_path / "log").open("w+") as log:
         found = os.fstat(log.fileno())
@@ -182,7 +182,7 @@ def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_
     assert "<4>default/z/z is not in the plan, and runs in the shared pool" in lines
 
 
-def test_a_signal_is_noticed_whichever_thread_it_comes_to(plan: Path, runtime: FakeRuntime) -> None:
+def test_a_signal_to_any_thread_is_noticed(plan: Path, runtime: FakeRuntime) -> None:
     words = ("--plan", str(plan), "-m", TWO, "--socket", str(runtime.path), "--dry-run")
     with running(*words) as process:
         runtime.accept()
@@ -194,7 +194,7 @@ def test_a_signal_is_noticed_whichever_thread_it_comes_to(plan: Path, runtime: F
         assert process.wait(20) == 0
 
 
-def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:
+def test_a_policy_assigns_cpus(runtime: FakeRuntime, tmp_path: Path) -> None:
     kubelet = ("--kubelet-args", "--reserved-cpus=0", "--kubelet-version", "1.36")
     words = ("--policy", "static", "-m", TWO, *kubelet, "--dry-run", "-q")
     with running(*words, "--socket", str(runtime.path)) as process:
@@ -212,13 +212,13 @@ def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:
 
 
 def refused(cpuctl: Cpuctl, *words: str, socket: str = "/dev/null") -> tuple[int, str]:
-    """Run with words that are refused before anything is connected to: *socket* lets everybody in."""
+    """Run with words that are rejected before it connects; everybody may connect to *socket*."""
     result = cpuctl("nri", "run", *words, "--socket", socket)
     assert result.out == ""
     return result.code, result.err
 
 
-def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> None:
+def test_a_plan_for_another_machine_is_rejected(plan: Path, cpuctl: Cpuctl) -> None:
     other = str(ROOT / "fixtures/machines/2s-8numa-64cpu.tar.xz")
     code, err = refused(cpuctl, "--plan", str(plan), "-m", other, "--dry-run")
     assert (
@@ -232,7 +232,7 @@ def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> Non
     assert (code, "--machine: containers run on this machine only" in err) == (2, True)
 
 
-def test_without_a_runtime_it_says_how_to_switch_nri_on(
+def test_without_a_runtime_it_says_how_to_enable_nri(
     plan: Path, cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -242,7 +242,7 @@ def test_without_a_runtime_it_says_how_to_switch_nri_on(
     assert "disable = false" in err
 
 
-def test_protobuf_is_asked_for(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_protobuf_is_required(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
     messages.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     code, err = refused(cpuctl, "--plan", str(plan), "-m", TWO, "--dry-run")
@@ -250,7 +250,9 @@ def test_protobuf_is_asked_for(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.M
     assert (code, "pip install 'cpuctl[nri]'" in err) == (2, True)
 
 
-def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_other_than_root_are_rejected(
+    plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     code, err = refused(cpuctl, "--plan", str(plan), socket="/nowhere/nri.sock")
     assert (code, "only root" in err, "sudo" in err) == (5, True, True)
@@ -265,13 +267,15 @@ def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch:
         ({"a": 1}, "found no kind"),
     ],
 )
-def test_what_is_no_plan_is_refused(document: Any, stated: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_documents_other_than_plans_are_rejected(
+    document: Any, stated: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
     (tmp_path / "x.json").write_text(json.dumps(document))
     code, err = refused(cpuctl, "--plan", str(tmp_path / "x.json"))
     assert (code, stated in err) == (4, True), err
 
 
-def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> None:
+def test_options_that_do_not_go_together_are_rejected(cpuctl: Cpuctl, plan: Path) -> None:
     assert refused(cpuctl)[0] == 2
     assert refused(cpuctl, "--plan", str(plan), "--policy", "static")[0] == 2
     code, err = refused(cpuctl, "--plan", str(plan), "--state-file", "/var/lib/cpuctl/nri_state")
@@ -281,22 +285,22 @@ def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> N
     assert (code, "--index: expected two digits, found '7'" in err) == (2, True)
 
 
-def test_the_unit_runs_what_there_is(cpuctl: Cpuctl) -> None:
+def test_the_unit_runs_an_existing_command(cpuctl: Cpuctl) -> None:
     unit = (ROOT / "contrib/nri/cpuctl-nri.service").read_text()
     words = unit.partition('"CPUCTL_NRI_OPTIONS=')[2].partition('"')[0].split()
     assert "ExecStart=/usr/local/bin/cpuctl nri run $CPUCTL_NRI_OPTIONS\n" in unit
     code, err = refused(cpuctl, *words)
-    assert (code, "/etc/cpuctl/plan.json" in err) == (4, True), "but for the plan, nothing is missing"
+    assert (code, "/etc/cpuctl/plan.json" in err) == (4, True), "only the plan is missing"
 
 
-def test_who_does_not_read_keeps_nobody_waiting(plan: Path, runtime: FakeRuntime) -> None:
+def test_it_answers_even_if_its_output_is_not_read(plan: Path, runtime: FakeRuntime) -> None:
     words = ("--plan", str(plan), "-m", TWO, "--socket", str(runtime.path), "--dry-run", "-o", "jsonl")
     with running(*words) as process:
         runtime.accept()
         assert runtime.end
         assert process.stderr
         runtime.end.settimeout(10)
-        for number in range(20):  # more than a pipe takes
+        for number in range(20):  # more than a pipe holds
             runtime.create(pod(f"{number}\n{'x' * 8192}"), "main")
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0

@@ -1,4 +1,4 @@
-"""Machines of which a kubelet makes something odd: what is said of them is what it does."""
+"""Odd machines: cpuctl reports what the kubelet makes of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WITH_MEMORY = "--memory-manager-policy=Static --system-reserved=memory=1Gi --res
 
 
 def recorded(directory: Path, files: Mapping[str, str]) -> str:
-    """Write the files of a machine and name the directory."""
+    """Write the files of a machine and return the directory."""
     return str(written(files, directory))
 
 
 def without_sockets(description: str = "1s1n4c1t,mem=8Gi") -> dict[str, str]:
-    """Describe a machine whose kernel knows neither NUMA nodes nor packages, as of many virtual ones."""
+    """Describe a machine whose kernel reports neither NUMA nodes nor packages, as on many virtual ones."""
     files = {path: text for path, text in small_machine(description).items() if "system/node" not in path}
     files |= {path: "-1\n" for path in files if path.endswith("physical_package_id")}
     return files | {"proc/cpuinfo": "processor\t: 0\n"}
@@ -41,10 +41,10 @@ def answer(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", ["best-effort", "restricted", "single-numa-node"])
 @pytest.mark.parametrize("pod", ["web=2/2,1Gi", "web=100m/200m,1Gi"])
-def test_packages_of_unknown_number_crash_a_kubelet_that_aligns(
+def test_unknown_package_ids_crash_a_kubelet_that_aligns(
     cpuctl: Cpuctl, tmp_path: Path, policy: str, pod: str
 ) -> None:
-    """It takes package -1 for NUMA node -1, which no mask of nodes holds, at the first pod of any kind."""
+    """It uses package -1 as NUMA node -1, which fits in no mask of nodes, at the first pod of any kind."""
     kubelet = f"{STATIC} --topology-manager-policy={policy}"
     machine = recorded(tmp_path, without_sockets())
     document = answer(cpuctl, "plan", "-m", machine, "--kubelet-args", kubelet, "-T", pod)
@@ -54,9 +54,7 @@ def test_packages_of_unknown_number_crash_a_kubelet_that_aligns(
     assert found["why"] == "a mask holds NUMA nodes 0 to 63, and this machine has -1"
 
 
-def test_packages_of_unknown_number_are_nothing_to_a_kubelet_that_does_not_align(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
+def test_unknown_package_ids_do_not_matter_without_alignment(cpuctl: Cpuctl, tmp_path: Path) -> None:
     machine = recorded(tmp_path, without_sockets())
     document = answer(cpuctl, "plan", "-m", machine, "--kubelet-args", STATIC, "-T", "web=2/2,1Gi")
     assert document["pods"][0]["containers"][0]["cpus"] == "1-2"
@@ -65,9 +63,7 @@ def test_packages_of_unknown_number_are_nothing_to_a_kubelet_that_does_not_align
 @pytest.mark.parametrize(
     "command", ["plan --capacity", "plan --order largest-first", "explain web", "config check"]
 )
-def test_every_command_answers_for_packages_of_unknown_number(
-    cpuctl: Cpuctl, tmp_path: Path, command: str
-) -> None:
+def test_every_command_handles_unknown_package_ids(cpuctl: Cpuctl, tmp_path: Path, command: str) -> None:
     machine = recorded(tmp_path, without_sockets())
     pods = () if command.startswith("config") else ("-T", "web=2/2,1Gi", "-T", "two=1/1,1Gi")
     memory = WITH_MEMORY.replace("=0:", "=-1:")
@@ -78,10 +74,10 @@ def test_every_command_answers_for_packages_of_unknown_number(
         assert "shift" not in result.out + result.err
 
 
-def test_memory_of_a_package_of_unknown_number_crashes_a_kubelet_without_a_topology_policy(
+def test_the_memory_manager_crashes_on_unknown_package_ids_without_a_topology_policy(
     cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
-    """The Memory Manager makes a mask of every NUMA node to choose from, whatever the topology policy."""
+    """The Memory Manager makes a mask of each candidate NUMA node, whatever the topology policy is."""
     kubelet = f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}"
     words = ("-m", recorded(tmp_path, without_sockets()), "--memory", "8Gi", "--kubelet-args", kubelet)
     document = answer(cpuctl, "plan", *words, "-T", "web=2/2,1Gi")
@@ -92,10 +88,10 @@ def test_memory_of_a_package_of_unknown_number_crashes_a_kubelet_without_a_topol
 
 
 @pytest.mark.parametrize("release", ["1.27", "1.32", "1.36", "1.37"])
-def test_a_state_file_of_a_package_of_unknown_number_is_read(
+def test_state_files_with_an_unknown_package_id_are_read(
     cpuctl: Cpuctl, tmp_path: Path, release: str
 ) -> None:
-    """A kubelet writes NUMA node -1 there, and starts on it again; elsewhere it is a node that is gone."""
+    """A kubelet writes NUMA node -1 there and starts on it again; on other machines that node is missing."""
     version = ("--kubelet-version", release)
     here = ("-m", recorded(tmp_path / "machine", without_sockets()), "--memory", "8Gi", *version)
     reported = (*here, "--kubelet-args", f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}")
@@ -117,10 +113,10 @@ def test_a_state_file_of_a_package_of_unknown_number_is_read(
     [(WITH_MEMORY, "the memory assignment uses the NUMA that does not exist"), ("", "")],
     ids=["Static", "None"],
 )
-def test_memory_on_a_node_that_no_machine_has(
+def test_memory_on_nodes_with_negative_numbers(
     cpuctl: Cpuctl, tmp_path: Path, policy: str, refused: str
 ) -> None:
-    """A kubelet decodes any number; without the static policy it looks at none of them."""
+    """A kubelet decodes any number; without the static policy it does not check them."""
     blocks = {"p": {"c": [{"numaAffinity": [-1, 0], "type": "memory", "size": 1}]}}
     tables = {"-2": {"numberOfAssignments": 0, "memoryMap": {}, "cells": [-2]}}
     file = {
@@ -148,7 +144,7 @@ def test_the_map_shows_nodes_without_cpus(cpuctl: Cpuctl) -> None:
     assert "NUMA node 4: no CPUs, 16Gi of memory" in svg
 
 
-def test_the_columns_of_huge_pages_are_in_the_order_of_size(cpuctl: Cpuctl) -> None:
+def test_columns_of_huge_pages_are_sorted_by_size(cpuctl: Cpuctl) -> None:
     sizes = (
         "hugepages-2Mi=1",
         "hugepages-16Gi=1",
@@ -221,7 +217,7 @@ GB200 = "synthetic:2s2n8c1t,nodes=0-7/8-15" + "".join(f"/{node}:" for node in ra
 MANY = "--topology-manager-policy-options=max-allowable-numa-nodes=34"
 
 
-def test_a_walk_over_all_sets_of_numa_nodes_is_no_admission(cpuctl: Cpuctl) -> None:
+def test_a_pod_is_not_admitted_if_walking_the_sets_of_numa_nodes_takes_hours(cpuctl: Cpuctl) -> None:
     """Two NUMA nodes with CPUs and 32 of graphics cards: the Memory Manager walks 2^34 sets."""
     kubelet = f"{STATIC} {WITH_MEMORY} --topology-manager-policy=restricted {MANY}"
     words = ("-m", GB200, "--kubelet-args", kubelet)
@@ -240,7 +236,9 @@ def test_a_walk_over_all_sets_of_numa_nodes_is_no_admission(cpuctl: Cpuctl) -> N
 
 
 @pytest.mark.parametrize(("version", "outcome"), [("1.34", "KubeletFault"), ("1.36", "Admitted")])
-def test_devices_are_walked_by_release(cpuctl: Cpuctl, tmp_path: Path, version: str, outcome: str) -> None:
+def test_whether_sets_are_walked_for_devices_depends_on_the_release(
+    cpuctl: Cpuctl, tmp_path: Path, version: str, outcome: str
+) -> None:
     devices = tmp_path / "devices.yaml"
     devices.write_text("apiVersion: cpuctl/v1alpha1\nkind: Devices\nresources: {nvidia.com/gpu: {'0': 4}}\n")
     kubelet = f"{STATIC} --topology-manager-policy=restricted {MANY}"
@@ -262,7 +260,7 @@ def test_devices_are_walked_by_release(cpuctl: Cpuctl, tmp_path: Path, version: 
     assert found["outcome"] == outcome
 
 
-def test_a_machine_whose_nodes_no_mask_holds_is_told_beforehand(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_check_reports_numa_nodes_that_fit_in_no_mask(cpuctl: Cpuctl, tmp_path: Path) -> None:
     machine = recorded(tmp_path, without_sockets())
     kubelet = f"{STATIC} --topology-manager-policy=restricted"
     checked = cpuctl("config", "check", "-m", machine, "--kubelet-args", kubelet)
@@ -271,8 +269,8 @@ def test_a_machine_whose_nodes_no_mask_holds_is_told_beforehand(cpuctl: Cpuctl, 
     assert checked.code == 3
 
 
-def test_a_merge_that_takes_hours_is_no_admission(cpuctl: Cpuctl) -> None:
-    """Eighteen NUMA nodes are walked in seconds, but the hints of CPUs and memory are combined for hours."""
+def test_a_pod_is_not_admitted_if_merging_hints_takes_hours(cpuctl: Cpuctl) -> None:
+    """The sets of 18 NUMA nodes take seconds to walk, but hints of CPUs and memory take hours to merge."""
     kubelet = (
         f"{STATIC} {WITH_MEMORY} --topology-manager-policy=restricted "
         "--topology-manager-policy-options=max-allowable-numa-nodes=18"
@@ -289,8 +287,8 @@ def test_a_merge_that_takes_hours_is_no_admission(cpuctl: Cpuctl) -> None:
     assert "would take longer than" in explained.out
 
 
-def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Old kernels name siblings alone, and no core."""
+def test_the_kubelets_view_of_cpus_without_ids_is_unknown(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Old kernels list only siblings, and no core."""
     for cpu in (0, 1):
         topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
         topology.mkdir(parents=True)
@@ -316,8 +314,8 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
     assert "packages are used" not in warned
 
 
-def test_what_was_not_there_to_be_looked_at_is_not_counted(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """A machine without its node: none of its containers, threads and interrupts is known."""
+def test_an_audit_does_not_count_what_was_not_recorded(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With a machine alone, none of the node's containers, threads and interrupts are known."""
     audit = ("audit", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
     shown = cpuctl(*audit).out
     assert "0 containers" not in shown
@@ -330,7 +328,7 @@ def test_what_was_not_there_to_be_looked_at_is_not_counted(cpuctl: Cpuctl, tmp_p
 
 
 @pytest.mark.parametrize("words", [("config", "check"), ("checkpoint", "verify", "state")])
-def test_state_files_that_no_kubelet_came_to_are_not_passed_over_in_silence(
+def test_state_files_that_are_not_checked_are_mentioned(
     words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     (tmp_path / "state").mkdir()

@@ -1,4 +1,4 @@
-"""What people ask about memory and state under older kubelets, put as they would put it."""
+"""Questions from issues about memory and state under older kubelets, asked on the command line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("version", "code"), [("1.27", 0), ("1.31", 0), ("1.31.14", 0), ("1.32", 3)])
-def test_a_pod_that_ran_is_refused_after_an_upgrade(
+def test_a_pod_that_ran_is_rejected_after_an_upgrade(
     version: str, code: int, directory: Path, cpuctl: Cpuctl
 ) -> None:
     """Kubernetes issue 120733."""
@@ -55,7 +55,7 @@ def test_a_pod_that_ran_is_refused_after_an_upgrade(
     assert ("preferred hint violates NUMA node allocation" in result.out) == (code == 3)
 
 
-def test_the_upgrade_shows_it(directory: Path, cpuctl: Cpuctl) -> None:
+def test_comparing_the_releases_shows_the_rejection(directory: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("plan", *NODE, *PODS, "--compare", "1.31", "1.32", "-q", cwd=directory)
     assert "Pods that differ: 1 of 2" in result.out
 
@@ -73,7 +73,7 @@ def test_the_reason_names_the_release(version: str, known: str, directory: Path,
 
 
 @pytest.mark.parametrize(("version", "kept"), [("1.31", True), ("1.32", False)])
-def test_a_deleted_pod_stays_in_the_state_until_another_comes(
+def test_a_deleted_pod_stays_in_the_state_until_another_is_admitted(
     version: str, *, kept: bool, directory: Path, cpuctl: Cpuctl
 ) -> None:
     """Kubernetes issue 107074."""

@@ -1,4 +1,4 @@
-"""An option has one name, in every command, and keeps its former one for a release."""
+"""An option has the same name in every command, and its former name works for one more release."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ FORMER: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     ("pods lint", "--warnings-as-errors"): (("-f", "fixtures/pods", "--kubelet-version", "1.36"), ()),
 }
-"""What is said beside an option by its former name, and its value."""
+"""Old names of options by command: other options that are given, and the values."""
 
 
-def test_every_former_name_is_tried() -> None:
+def test_every_former_name_is_tested() -> None:
     assert {former for _, former in FORMER} == {former for former, _ in FORMER_NAMES}
 
 
-def test_a_former_name_means_what_it_meant(cpuctl: Cpuctl) -> None:
+def test_a_former_name_still_works(cpuctl: Cpuctl) -> None:
     for (path, former), (words, value) in FORMER.items():
         name = {known.names[-1] for known in _options(path)} & {
             name for before, name in FORMER_NAMES if before == former
@@ -52,20 +52,20 @@ def test_a_former_name_means_what_it_meant(cpuctl: Cpuctl) -> None:
         assert cpuctl(*path.split(), *words, former, *value, "-q").err.startswith(note) is False, path
 
 
-def test_a_former_name_is_a_word_like_others_behind_an_option(cpuctl: Cpuctl) -> None:
+def test_a_former_name_in_the_value_of_an_option_is_not_deprecated(cpuctl: Cpuctl) -> None:
     words = ("config", "reserve", *MACHINE, "--cpu-count", "1")
     result = cpuctl(*words, "--kubelet-args", "--reserved-cpus=0")
     assert (result.code, "deprecated" in result.err) == (0, False)
 
 
-def test_both_names_of_an_option_are_one_too_many(cpuctl: Cpuctl) -> None:
+def test_both_names_of_an_option_together_are_rejected(cpuctl: Cpuctl) -> None:
     result = cpuctl("checkpoint", "migrate", "x", "--to-kubelet", "1.36", "--to", "1.37")
     assert (result.code, result.out) == (2, "")
     assert result.err == "error: --to-kubelet: is the old name of --to\nhint: use only --to\n"
 
 
 def test_a_name_means_the_same_in_every_command() -> None:
-    """Short name, kind of value and panel are those of all other commands that have the option."""
+    """All commands that have an option agree on its short name, kind of value and panel."""
     forms: dict[str, dict[tuple[object, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for command in command_tree().walk():
         for option in command.options:
@@ -73,14 +73,14 @@ def test_a_name_means_the_same_in_every_command() -> None:
             forms[option.names[-1]][option.names, value, option.panel].append(command.path)
     several = {name: {value for _, value, _ in found} for name, found in forms.items() if len(found) > 1}
     assert several == {
-        "--help": {""},  # closes the last panel, whichever that is
-        "--filename": {"PODS", "FILE"},  # cgroups apply -f is about a plan
-        "--html": {"FILE", "DIR"},  # fleet report writes a page a node
+        "--help": {""},  # closes the last panel
+        "--filename": {"PODS", "FILE"},  # cgroups apply -f takes a plan
+        "--html": {"FILE", "DIR"},  # fleet report writes a page per node
         "--snippet": {"", "N"},  # advise has several to choose from
     }
 
 
-def test_former_names_are_in_no_help() -> None:
+def test_help_does_not_list_former_names() -> None:
     for command in command_tree().walk():
         names = {name for option in command.options for name in option.names}
         for former, name in FORMER_NAMES:

@@ -1,4 +1,4 @@
-"""A file of another tool after ``--kubelet-config``: read, named, and what it leaves open said."""
+"""Files of other tools given to ``--kubelet-config``: they are read and named, with what they leave open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = {
         ("pp.yaml", "a PerformanceProfile"),
     ],
 )
-def test_it_is_read_to_what_the_kubelet_gets(cpuctl: Cpuctl, tmp_path: Path, name: str, what: str) -> None:
+def test_it_is_read_as_what_the_kubelet_gets(cpuctl: Cpuctl, tmp_path: Path, name: str, what: str) -> None:
     path = tmp_path / name
     path.write_text(FILES[name], encoding="utf-8")
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", str(path))
@@ -40,7 +40,7 @@ def test_it_is_read_to_what_the_kubelet_gets(cpuctl: Cpuctl, tmp_path: Path, nam
     assert plan["sources"]["kubeletConfiguration"]["value"] == f"{path} ({what})"
 
 
-def test_flags_beside_it_win_over_its_own(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_explicit_flags_override_those_in_the_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
     path = tmp_path / "k3s.yaml"
     path.write_text(FILES["k3s.yaml"], encoding="utf-8")
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", str(path), "--kubelet-args=--reserved-cpus=3")
@@ -187,7 +187,7 @@ PLACED = {
 
 
 @pytest.mark.parametrize("name", PLACED)
-def test_what_is_wrong_is_found_in_the_tools_own_file(cpuctl: Cpuctl, tmp_path: Path, name: str) -> None:
+def test_findings_point_to_lines_of_the_tools_own_file(cpuctl: Cpuctl, tmp_path: Path, name: str) -> None:
     text, place = PLACED[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", name, "-q")
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_found_in_the_tools_own_file(cpuctl: Cpuctl, tmp_path: 
     assert found[2] in result.out
 
 
-def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_settings_added_by_the_tool_have_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "k3s.yaml").write_text(FILES["k3s.yaml"], encoding="utf-8")
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", "k3s.yaml")
     shown = cpuctl("config", "show", *words, "-o", "json", cwd=tmp_path).out
@@ -208,7 +208,7 @@ def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert places['evictionHard["nodefs.available"]'] == "k3s.yaml"
 
 
-def test_a_machine_leaves_as_other_tools_print_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_machine_is_written_in_formats_of_other_tools(cpuctl: Cpuctl, tmp_path: Path) -> None:
     written = {
         form: cpuctl("topology", "-m", "synthetic:2s4n2c2t", "-o", form)
         for form in ("lscpu", "numactl", "hwloc-xml")
@@ -225,19 +225,19 @@ def test_a_machine_leaves_as_other_tools_print_it(cpuctl: Cpuctl, tmp_path: Path
 @pytest.mark.parametrize(
     "words", [("--columns", "cpu"), ("--cpus", "0"), ("--numa-memory",), ("--svg", "node.svg")]
 )
-def test_another_tools_form_is_of_the_whole_machine(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+def test_formats_of_other_tools_cover_the_whole_machine(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     result = cpuctl("topology", "-m", "synthetic:1n2c", "-o", "lscpu", *words)
     assert (result.code, result.out) == (2, "")
     assert f"{words[0]}: cannot be used with -o lscpu: it always writes the whole machine" in result.err
 
 
-def test_numactl_tells_of_no_machine_without_nodes(cpuctl: Cpuctl) -> None:
+def test_numactl_output_requires_numa_nodes(cpuctl: Cpuctl) -> None:
     result = cpuctl("topology", "-m", "synthetic:0n1c", "-o", "numactl")
     assert (result.code, result.out) == (4, "")
     assert "has no NUMA nodes" in result.err
 
 
-def test_what_hwloc_has_no_place_for_is_said(cpuctl: Cpuctl) -> None:
+def test_what_hwloc_cannot_express_is_reported(cpuctl: Cpuctl) -> None:
     words = ("topology", "-m", "synthetic:1s1n4c,l3=0-1/2-3,sockets=0-2/3", "-o", "hwloc-xml")
     result = cpuctl(*words)
     assert (result.code, "<topology" in result.out) == (0, True)

@@ -1,4 +1,4 @@
-"""Partitions of CPUs are shown and audited alike on a node's files and in the recording of them."""
+"""CPU partitions are shown and audited the same from a node's files and from its recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cli.conftest import Cpuctl
 
 
 def set_apart(node: NodeTree, state: str) -> None:
-    """Make the database's container a remote partition, as its administrator wanted, or nearly so."""
+    """Make the database's container a remote partition, as its administrator wanted it or close to that."""
     pod = node.server.rpartition("/")[0]
     taken = "" if "invalid" in state else OWN
     for group in ("/kubepods.slice", pod, node.server):
@@ -35,7 +35,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_recording_shows_the_same_as_the_node(state: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = clean_node()
     set_apart(node, state)
     root = str(written(with_kubelet_files(node).files, tmp_path / "node"))
@@ -46,7 +46,7 @@ def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path,
 
     def answer(command: str, *source: str) -> Any:
         document = json.loads(cpuctl(*command.split(), *source, *reported, "-o", "json").out)
-        # The sources, and the command to type next, are told by their names.
+        # The sources and the command to type next have different names.
         return {key: value for key, value in document.items() if key not in ("sources", "next")}
 
     for command in ("cgroups show", "audit"):
@@ -64,8 +64,8 @@ def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path,
     assert ["cpuset.cpus.exclusive", OWN, "none"] in cells
 
 
-def test_a_node_without_partitions_has_no_columns_of_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """What could be exclusive is told of groups that have a list and are members, too."""
+def test_a_node_without_partitions_has_no_columns_for_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Members that have a list also report the CPUs that could be exclusive."""
     node = clean_node()
     node.put("cpuset", node.server, "cpuset.cpus.partition", "member")
     node.put("cpuset", node.server, "cpuset.cpus.exclusive.effective", OWN)
@@ -76,8 +76,10 @@ def test_a_node_without_partitions_has_no_columns_of_them(tmp_path: Path, cpuctl
 
 
 @pytest.mark.parametrize("anonymous", [False, True], ids=["as it is", "anonymous"])
-def test_who_set_it_is_told_of_a_recording(anonymous: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """systemd has read its files anew, and given its own affinity to a container; a drop-in names a unit."""
+def test_an_audit_of_a_recording_names_who_set_the_cpus(
+    anonymous: bool, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """systemd has re-read its files and given its own affinity to a container; a drop-in names a unit."""
     node = clean_node()
     node.files["etc/systemd/system.conf"] = "[Manager]\nCPUAffinity=0 4\n"
     node.files["etc/systemd/system/secret.service.d/cpus.conf"] = "[Service]\nCPUAffinity=2\nUser=x\n"
@@ -102,8 +104,8 @@ def test_who_set_it_is_told_of_a_recording(anonymous: bool, tmp_path: Path, cpuc
     assert "User" not in text
 
 
-def test_a_masked_unit_is_no_file_that_cannot_be_read(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """It is a link to /dev/null, which sudo makes no more readable; here a pipe stands for the device."""
+def test_a_masked_unit_is_not_reported_as_unreadable(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """It is a link to /dev/null, which sudo does not make more readable; here a pipe replaces the device."""
     node = clean_node()
     node.files["usr/lib/systemd/system/app.service"] = "[Service]\nExecStart=/bin/app\n"
     root = written(with_kubelet_files(node).files, tmp_path / "node")

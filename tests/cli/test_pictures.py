@@ -1,4 +1,4 @@
-"""``--svg`` and ``--html``: the picture beside the answer or in its place, as a file or not at all."""
+"""``--svg`` and ``--html``: pictures in addition to the answer or in its place, as a whole file or none."""
 
 from __future__ import annotations
 
@@ -31,25 +31,27 @@ def drawn(path: Path) -> Picture:
 
 
 def owners(picture: Picture) -> dict[str, str]:
-    """Return the CPUs of each mark, or of each use where there is none."""
+    """Return the CPUs of each mark, or of each use for CPUs without a mark."""
     found: dict[str, list[int]] = {}
     for cpu, group in picture.cpus.items():
         found.setdefault(group.attrib["data-owner"] or group.attrib["data-use"], []).append(cpu)
     return {key: str(CPUSet.of(cpus)) for key, cpus in found.items()}
 
 
-# What is drawn
+# Contents
 
 
 @pytest.mark.parametrize("words", [("topology",), ("topology", "map")], ids=" ".join)
-def test_a_machine_is_drawn_beside_the_answer(words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_machine_is_drawn_in_addition_to_the_answer(
+    words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
     plain = cpuctl(*words, *TWO_NODES)
     result = cpuctl(*words, *TWO_NODES, "--svg", "machine.svg", cwd=tmp_path)
     assert (result.code, result.out, result.err) == (0, plain.out, plain.err)
     assert owners(drawn(tmp_path / "machine.svg")) == {"plain": "0-31"}
 
 
-def test_only_the_cpus_that_are_asked_for_are_drawn(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_only_selected_cpus_are_drawn(cpuctl: Cpuctl, tmp_path: Path) -> None:
     cpuctl("topology", "map", *TWO_NODES, "--cpus", "node:1", "--svg", str(tmp_path / "a.svg"))
     picture = drawn(tmp_path / "a.svg")
     assert owners(picture) == {"plain": "16-31"}
@@ -77,7 +79,7 @@ def test_a_plan_shows_each_cpu_with_its_owner(cpuctl: Cpuctl, tmp_path: Path) ->
     assert {"0 of 16 free", "14 of 16 free", "telco/packet-gateway forwarder: 8-15"} <= texts
 
 
-def test_a_plan_on_a_state_names_who_runs_already(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_plan_on_a_state_file_names_the_running_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
     write_states(tmp_path / "state")
     write_pods(tmp_path / "running.json")
     words = ("plan", "-m", MACHINE, "--kubelet-args", KUBELET, "-T", "new=2/2,1Gi")
@@ -86,26 +88,24 @@ def test_a_plan_on_a_state_names_who_runs_already(cpuctl: Cpuctl, tmp_path: Path
     assert result.code == 0, result.out
     picture = drawn(tmp_path / "a.svg")
     found = owners(picture)
-    # The CPUs of the pod that comes are taken from the pool of the state file.
+    # The CPUs of the new pod are taken from the shared pool of the state file.
     assert sorted(found.values()) == sorted(["0,8", "1-2,9-10", "5,13", "3,11", "4,6-7,12,14-15"])
     names = {tooltip(picture.cpus[cpu]).split(";")[1] for cpu in (1, 3, 5)}
     assert names == {" a default/new new", " b shop/db server", " c shop/web app"}
 
 
-def test_a_plan_tells_isolated_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_plan_marks_isolated_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", "-m", "synthetic:1s1n4c2t,isolated=2-3", "-T", "web=1/1,1Gi")
     cpuctl(*words, "--svg", str(tmp_path / "a.svg"))
     assert tooltip(drawn(tmp_path / "a.svg").cpus[2]).endswith("; isolated")
 
 
-def test_without_a_policy_every_cpu_is_for_all(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_without_a_policy_every_cpu_is_shared(cpuctl: Cpuctl, tmp_path: Path) -> None:
     cpuctl("plan", *TWO_NODES, "-T", "web=4/4,1Gi", "--svg", str(tmp_path / "a.svg"))
     assert owners(drawn(tmp_path / "a.svg")) == {"shared": "0-31"}
 
 
-def test_a_kubelet_that_would_not_start_is_said_to_and_the_machine_drawn(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
+def test_if_the_kubelet_would_not_start_the_picture_says_so(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = ("--svg", str(tmp_path / "a.svg"), "--html", str(tmp_path / "a.html"))
     assert cpuctl("plan", "-m", "synthetic:1c", *STATIC, "-T", "web=1/1,1Gi", *files).code == 3
     picture = drawn(tmp_path / "a.svg")
@@ -152,7 +152,7 @@ def test_a_replay_is_drawn_over_time(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert all(letters(group) == ["a"] for group in given_up)
 
 
-def test_a_live_replay_is_drawn_at_its_end(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_live_replay_is_drawn_at_the_end(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = cpuctl("replay", TIMELINE, "--follow", "--speed", "10000x", "--svg", str(tmp_path / "a.svg"))
     assert result.code == 0
     assert drawn(tmp_path / "a.svg").groups("use")
@@ -167,7 +167,7 @@ class _Cells(HTMLParser):
         self.texts.append(data.strip())
 
 
-def test_the_page_holds_placements_refusals_settings_and_inputs(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_page_has_placements_rejections_settings_and_inputs(cpuctl: Cpuctl, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     result = cpuctl(*PLAN, "-T", "odd=3/3,1Gi", "--capacity", "--html", str(page))
     assert result.code == 3
@@ -213,10 +213,10 @@ def test_hostile_names_stay_names(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert not list(picture.root.iter("{http://www.w3.org/2000/svg}script"))
 
 
-# Where it goes
+# Destinations
 
 
-def test_a_dash_puts_the_picture_in_the_place_of_the_answer(cpuctl: Cpuctl) -> None:
+def test_a_dash_writes_the_picture_instead_of_the_answer(cpuctl: Cpuctl) -> None:
     done = process("topology", *TWO_NODES, "--svg", "-")
     assert done.returncode == 0
     assert sorted(Picture(Markup(done.stdout.decode("ascii"))).cpus) == list(range(32))
@@ -244,7 +244,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     assert len(outputs[0]) > 10_000
 
 
-def test_a_file_is_replaced_only_if_that_is_asked_for(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_file_is_replaced_only_with_force(cpuctl: Cpuctl, tmp_path: Path) -> None:
     path = tmp_path / "a.svg"
     path.write_text("mine")
     words = ("topology", "map", *TWO_NODES, "--svg", str(path))
@@ -255,7 +255,7 @@ def test_a_file_is_replaced_only_if_that_is_asked_for(cpuctl: Cpuctl, tmp_path: 
     assert len(drawn(path).cpus) == 32
 
 
-def test_a_new_file_is_as_readable_as_any(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_new_file_follows_the_umask(cpuctl: Cpuctl, tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
         assert cpuctl("topology", *TWO_NODES, "--svg", str(tmp_path / "a.svg")).code == 0
@@ -265,7 +265,7 @@ def test_a_new_file_is_as_readable_as_any(cpuctl: Cpuctl, tmp_path: Path) -> Non
     assert (tmp_path / "a.svg").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_partial_file(tmp_path: Path) -> None:
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
@@ -276,14 +276,14 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_behind_stdout_is_told() -> None:
+def test_a_full_disk_behind_stdout_is_reported() -> None:
     with Path("/dev/full").open("wb") as full:
         done = process("topology", *TWO_NODES, "--svg", "-", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 5
     assert done.stderr == b"error: stdout: the answer cannot be written: no space left on the device\n"
 
 
-def test_a_reader_that_goes_away_ends_it_quietly() -> None:
+def test_a_closed_pipe_ends_it_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:

@@ -19,7 +19,7 @@ TWO_NODES = ("plan", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *STA
 NODE = ("plan", "-q", "-m", "synthetic:2s4n32c2t,mem=64Gi", *STATIC)
 RESTRICTED = ("--kubelet-args", "--topology-manager-policy=restricted")
 SCATTERED = ("-T", "a=8/8,1Gi x7", "-T", "b=4/4,1Gi x2", "-T", "big=12/12,1Gi", "-T", "small=4/4,1Gi x3")
-# One CPU of every NUMA node is reserved: the kubelet looks for whole cores that its count says are there.
+# One CPU of every NUMA node is reserved, so the kubelet looks for whole cores that it counts but cannot find.
 ENDLESS = b"""
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -77,7 +77,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuc
     assert yaml.safe_load(cpuctl(*ANSWERS[name], "-o", "yaml", stdin=ENDLESS).out) == document
 
 
-def test_a_plan_without_these_wishes_says_nothing_of_them(cpuctl: Cpuctl) -> None:
+def test_a_plan_without_these_options_has_no_capacity(cpuctl: Cpuctl) -> None:
     document = plan(cpuctl, *TWO_NODES, "-f", "fixtures/pods")
     assert not document.keys() & {"capacity", "repeat"}
 
@@ -105,8 +105,8 @@ def series(text: str) -> dict[str, int]:
     return {name: int(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-def test_what_fits_is_told_to_prometheus_too(cpuctl: Cpuctl) -> None:
-    """Only these two wishes add to what the kubelet's own metrics would read."""
+def test_capacity_and_copies_have_metrics(cpuctl: Cpuctl) -> None:
+    """Only these two options add to the kubelet's own metrics."""
     words = (*NODE, "-T", "a=6/6,1Gi", "--repeat", "3")
     found = series(cpuctl(*words, "--capacity", "-o", "prom").out)
     document = plan(cpuctl, *words, "--capacity")
@@ -129,7 +129,7 @@ def test_what_fits_is_told_to_prometheus_too(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if "wide" not in name])
-def test_every_plan_has_metrics_or_none(name: str, cpuctl: Cpuctl) -> None:
+def test_every_plan_has_metrics_or_an_error(name: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*ANSWERS[name], "-o", "prom", stdin=ENDLESS)
     assert result.code in (0, 3)
     assert ("would not start" in result.err) if name == "not started" else not result.err
@@ -137,7 +137,7 @@ def test_every_plan_has_metrics_or_none(name: str, cpuctl: Cpuctl) -> None:
     assert all(name.startswith(known) for name in series(result.out))
 
 
-def test_copies_that_are_said_to_fit_can_be_planned(cpuctl: Cpuctl) -> None:
+def test_copies_reported_to_fit_are_admitted(cpuctl: Cpuctl) -> None:
     counted = plan(cpuctl, *NODE, *RESTRICTED, *SCATTERED, "--capacity")["capacity"]["copies"]
     fits = {copies["pods"][0]: copies["fits"] for copies in counted}
     for name, cpus in (("default/a-0", 8), ("default/b-0", 4), ("default/big", 12)):
@@ -162,8 +162,8 @@ def test_bounds_are_named(cpuctl: Cpuctl) -> None:
     assert "7 more kinds of pods" in table
 
 
-def test_what_may_move_starts_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Of an owner that nobody describes, it is not known what it would get elsewhere."""
+def test_moves_start_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """For an owner that is not described, it is unknown what it would get elsewhere."""
     words = ("plan", "-q", "-m", "synthetic:1s2n8c1t,mem=64Gi")
     args = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=single-numa-node"
     (tmp_path / "cpu_manager_state").write_text(
@@ -191,7 +191,7 @@ def test_what_may_move_starts_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path
     assert known["leaving"] == [{"pod": "default/v", "uid": "v", "cpus": "5", "cpusAfter": "1"}]
 
 
-def test_copies_that_were_planned_are_in_the_state_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_planned_copies_are_in_the_state_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
     document = plan(cpuctl, *TWO_NODES, "-T", "db=4/4,1Gi", "--repeat", "max", "--write-state", str(tmp_path))
     state = json.loads((tmp_path / "cpu_manager_state").read_text())
     assert set(state["entries"]) == {pod["uid"] for pod in document["pods"]}
@@ -208,11 +208,13 @@ def test_copies_that_were_planned_are_in_the_state_files(cpuctl: Cpuctl, tmp_pat
         (("-T", "a=40/40,1Gi", "--capacity"), 3),
     ],
 )
-def test_what_fits_as_often_as_asked_for_is_a_yes(words: tuple[str, ...], code: int, cpuctl: Cpuctl) -> None:
+def test_the_exit_code_depends_on_how_many_copies_fit(
+    words: tuple[str, ...], code: int, cpuctl: Cpuctl
+) -> None:
     assert cpuctl(*TWO_NODES, *words).code == code
 
 
-def test_pods_are_taken_in_the_order_that_is_asked_for(cpuctl: Cpuctl) -> None:
+def test_pods_are_planned_in_the_given_order(cpuctl: Cpuctl) -> None:
     pods = ("-T", "small=2/2,1Gi", "-T", "none=", "-T", "large=8/8,1Gi", "-T", "part=1/2,1Gi")
     names = {
         order: [pod["name"] for pod in plan(cpuctl, *TWO_NODES, *pods, "--order", order)["pods"]]
@@ -226,7 +228,7 @@ def test_pods_are_taken_in_the_order_that_is_asked_for(cpuctl: Cpuctl) -> None:
     }
 
 
-def test_a_priority_that_is_not_known_is_told(cpuctl: Cpuctl) -> None:
+def test_an_unknown_priority_class_is_reported(cpuctl: Cpuctl) -> None:
     pod = (
         b"{apiVersion: v1, kind: Pod, metadata: {name: x}, "
         b"spec: {priorityClassName: gold, containers: [{name: c}]}}"
@@ -244,7 +246,7 @@ def test_an_unknown_order_names_the_known_ones(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "2001", "x", "1.5", "max ", "\u0663", "9" * 5000])
-def test_a_number_of_copies_that_is_none_is_refused(text: str, cpuctl: Cpuctl) -> None:
+def test_an_invalid_number_of_copies_is_rejected(text: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*TWO_NODES, "-T", "a=1/1", f"--repeat={text}")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: --repeat: expected 1 to 2000, or max, found ")
@@ -265,8 +267,8 @@ spec:
 """
 
 
-def test_what_a_release_does_not_see_of_a_pod_is_no_shortage(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Kubelets before 1.34 know no huge pages of a pod as a whole: what it lacks is the card."""
+def test_pod_level_huge_pages_unknown_to_a_release_are_not_a_shortage(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Kubelets before 1.34 do not know pod-level huge pages: what is missing is the card."""
     own = "resources: {limits: {cpu: 1, memory: 1Gi, hugepages-2Mi: 4Mi}}"
     pods = [POD_OF_CARD.format(name="a", own=""), POD_OF_CARD.format(name="b", own=own)]
     devices, manifests = tmp_path / "devices.yaml", tmp_path / "pods.yaml"

@@ -39,7 +39,7 @@ def answer(cpuctl: Cpuctl, *words: str, schema: str = "plan") -> dict[str, Any]:
     return document
 
 
-def test_cpus_of_claims_stand_beside_the_kubelets(cpuctl: Cpuctl, manifest: str) -> None:
+def test_cpus_of_claims_are_shown_next_to_the_kubelets(cpuctl: Cpuctl, manifest: str) -> None:
     result = cpuctl("plan", "-f", manifest, *MACHINE, "-q")
     lines = [line.split() for line in result.out.splitlines()]
     assert ["default/web", "four", "claim:", "0-1,16-17"] in lines
@@ -67,7 +67,7 @@ def test_a_claim_that_cannot_be_satisfied_leaves_its_pod_pending(cpuctl: Cpuctl,
     assert document["driver"]["reserved"] == "8-10,24-26"
 
 
-def test_explain_says_in_numbers_what_is_missing_and_who_has_it(cpuctl: Cpuctl, manifest: str) -> None:
+def test_explain_shows_what_is_missing_and_which_claims_hold_it(cpuctl: Cpuctl, manifest: str) -> None:
     words = ("explain", "large", "-f", manifest, *MACHINE, "--driver-args", "--reserved-cpus 8-10,24-26")
     result = cpuctl(*words, "-q")
     assert result.code == 3
@@ -113,7 +113,7 @@ def test_individual_cpus_follow_the_drivers_flags(cpuctl: Cpuctl, tmp_path: Path
         ("'", "expected the flags of the driver"),
     ],
 )
-def test_flags_that_the_driver_does_not_take(cpuctl: Cpuctl, manifest: str, flags: str, words: str) -> None:
+def test_invalid_driver_flags_are_rejected(cpuctl: Cpuctl, manifest: str, flags: str, words: str) -> None:
     result = cpuctl("plan", "-f", manifest, *MACHINE, "--driver-args", flags)
     assert result.code == 2
     assert words in result.err
@@ -127,7 +127,7 @@ def test_switches_are_read_as_go_reads_them() -> None:
         assert not read_driver_arguments(switch + word).expose_pcie_roots, word
 
 
-def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_driver_without_resource_slices_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
     request = "{name: gpu, exactly: {deviceClassName: gpu}}"
     both = gpu_class() + claim("g", f"{cpus(2)}, {request}") + pod("a", "g")
     document = answer(cpuctl, "plan", "-f", written(tmp_path, both), *MACHINE)
@@ -141,7 +141,7 @@ def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) 
     assert answer(cpuctl, "plan", "-f", reported, *MACHINE)["sources"]["nodeName"]["value"] == "node-a"
 
 
-def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_pod_that_is_admitted_but_does_not_start_exits_with_3(cpuctl: Cpuctl, tmp_path: Path) -> None:
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
     result = cpuctl("plan", "-f", manifest, *MACHINE)
     assert result.code == 3
@@ -151,7 +151,7 @@ def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl,
     assert explained["pod"]["claimProblem"] == problem
 
 
-def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, manifest: str) -> None:
+def test_conflicts_between_kubelet_and_driver_are_reported(cpuctl: Cpuctl, manifest: str) -> None:
     kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,16")
     result = cpuctl("plan", "-f", manifest, *MACHINE, *kubelet)
     assert "the CPU Manager and the driver do not know about each other" in result.err
@@ -203,7 +203,7 @@ def test_a_running_pods_claim_counts(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert cpuctl("dra", "allocate", written(tmp_path, new + old), *MACHINE).code == 3
 
 
-def test_cpus_of_claims_are_the_nodes_where_they_count(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_cpus_of_claims_count_as_the_nodes_if_mapped(cpuctl: Cpuctl, tmp_path: Path) -> None:
     web = """
 ---
 apiVersion: v1
@@ -228,7 +228,7 @@ spec: {containers: [{name: main, resources: {requests: {cpu: 23}}}]}
     assert "accounting" not in without["pods"][0]
 
 
-def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_capture_has_the_cpus_of_prepared_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
     uid = "5f0c9a6e-3d5b-4a57-9d0e-6f2b8f1f7a01"
     device = {"name": f"claim-{uid}", "containerEdits": {"env": [f"DRA_CPUSET_{uid}=1,5"]}}
     files = {
@@ -248,7 +248,7 @@ def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tm
         assert [(each["uid"], each["cpus"]) for each in reported["claims"]] == [(uid, "1,5")]
 
 
-def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_comparison_shows_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) -> None:
     large = pod("a", "one").replace("claims: [", "requests: {cpu: 30}, claims: [")
     text = claim("one", cpus(4)) + claim("two", cpus(4)) + large + pod("b", "two")
     words = ("plan", "-f", written(tmp_path, text), *MACHINE, "--compare", ".", "kubeReserved.cpu=8")
@@ -268,14 +268,14 @@ def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) ->
     assert (same["summary"]["claims"], same["summary"]["changed"]) == (0, 0)
 
 
-def test_a_comparison_is_no_success_where_a_pod_does_not_start(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_comparison_with_a_pod_that_does_not_start_exits_with_3(cpuctl: Cpuctl, tmp_path: Path) -> None:
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
     result = cpuctl("plan", "-f", manifest, *MACHINE, "--compare", ".", ".")
     assert result.code == 3
     assert "A: default/b: claim default/c is already in use by pod default/a" in result.out
 
 
-def test_an_entry_that_names_no_claim_is_no_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_pod_with_a_claim_entry_without_a_claim_is_rejected(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = pod("a", "c").replace(", resourceClaimName: c", "")
     document = answer(cpuctl, "plan", "-f", written(tmp_path, text), *MACHINE)
     assert document["pods"][0]["outcome"] == "Forbidden"
@@ -285,7 +285,7 @@ def test_an_entry_that_names_no_claim_is_no_pods(cpuctl: Cpuctl, tmp_path: Path)
 RESERVED = ("--driver-args", "--reserved-cpus 8-10,24-26")
 
 
-def test_a_resize_asks_the_driver_first(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_resize_considers_the_driver_first(cpuctl: Cpuctl, tmp_path: Path) -> None:
     large = pod("large", "big").replace("claims: [", "requests: {cpu: 1}, claims: [")
     manifest = written(tmp_path, claim("four", cpus(4)) + claim("big", cpus(14)) + pod("web", "four") + large)
     words = ("resize", "-f", manifest, *MACHINE, "--set", "large:cpu=2")
@@ -295,7 +295,7 @@ def test_a_resize_asks_the_driver_first(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert f"error: default/large is not admitted ({BIG}" in result.err
 
 
-def test_pods_of_a_state_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_pods_in_state_files_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
     one = pod("a", "c").replace("claims: [", "requests: {cpu: 1}, claims: [")
     words = ("--kubelet-version", "1.37", "--feature-gates", "DRANodeAllocatableResources=true")
     driver = ("--driver-args", "--publish-node-allocatable-resource-mapping")
@@ -312,7 +312,7 @@ def test_pods_of_a_state_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -> No
     assert "default/a: deferred" in result.out
 
 
-def test_state_files_are_made_of_pods_that_get_their_claims(cpuctl: Cpuctl, manifest: str) -> None:
+def test_new_state_files_require_that_pods_get_their_claims(cpuctl: Cpuctl, manifest: str) -> None:
     words = ("checkpoint", "new", "--kubelet-version", "1.36", "-f", manifest, *MACHINE)
     assert cpuctl(*words).code == 0
     result = cpuctl(*words, *RESERVED)
@@ -320,7 +320,7 @@ def test_state_files_are_made_of_pods_that_get_their_claims(cpuctl: Cpuctl, mani
     assert f"not changed: default/large is not admitted: {BIG}" in result.out
 
 
-def test_a_fleet_serves_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_fleet_plan_allocates_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c"))
     words = ("fleet", "plan", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--jobs", "2", "-f", manifest)
     assert cpuctl(*words).code == 0
@@ -347,15 +347,15 @@ def test_a_copy_that_does_not_start_does_not_fit(cpuctl: Cpuctl, tmp_path: Path,
     assert problem in cpuctl(*words, "--repeat", rounds, "-q").out
 
 
-def test_more_copies_fit_where_they_get_claims_of_their_own(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Pods that name other claims are no copies of one another, whatever these are called in the pods."""
+def test_pods_with_different_claims_are_not_copies(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Pods that use different claims are not copies, even if the pods give the claims the same name."""
     shared = pod("a", "c") + pod("b", "c").replace("resourceClaimName: c", "resourceClaimName: d")
     manifest = written(tmp_path, claim("c", cpus(4)) + claim("d", cpus(4)) + shared)
     copies = answer(cpuctl, "plan", "-f", manifest, *MACHINE, "--capacity")["capacity"]["copies"]
     assert [(each["pods"], each["fits"]) for each in copies] == [(["default/a"], 0), (["default/b"], 0)]
 
 
-def test_a_static_pod_with_claims_never_comes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_static_pod_with_claims_stays_pending(cpuctl: Cpuctl, tmp_path: Path) -> None:
     static = pod("a", "c").replace("{name: a}", "{name: a, annotations: {kubernetes.io/config.source: file}}")
     document = answer(cpuctl, "plan", "-f", written(tmp_path, claim("c", cpus(2)) + static), *MACHINE)
     refusal = "the kubelet rejects the static pod: static pods may not reference resourceclaims"

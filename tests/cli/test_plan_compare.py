@@ -56,7 +56,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuc
     assert yaml.safe_load(cpuctl(*ANSWERS[name], "-o", "yaml").out) == document
 
 
-def test_sides_are_what_plans_with_these_settings_say(cpuctl: Cpuctl) -> None:
+def test_sides_are_the_same_as_plans_with_these_settings(cpuctl: Cpuctl) -> None:
     both = compared(cpuctl, *NODE, *PODS, "--compare", ".", "single-numa-node,kubeletVersion=1.37")
     for side, words in (
         ("a", ()),
@@ -69,10 +69,10 @@ def test_sides_are_what_plans_with_these_settings_say(cpuctl: Cpuctl) -> None:
         assert both[side]["summary"] == alone["summary"]
         assert both[side]["kubelet"] == alone["kubelet"]
         assert [pod[side]["outcome"] for pod in both["pods"]] == [pod["outcome"] for pod in alone["pods"]]
-        for pod, by_itself in zip(both["pods"], alone["pods"], strict=True):
-            if by_itself["outcome"] == "Admitted":
+        for pod, single in zip(both["pods"], alone["pods"], strict=True):
+            if single["outcome"] == "Admitted":
                 cpus = [container[side]["cpus"] for container in pod["containers"]]
-                assert cpus == [container["cpus"] for container in by_itself["containers"]]
+                assert cpus == [container["cpus"] for container in single["containers"]]
 
 
 def outcomes(document: dict[str, Any]) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def test_settings_win_over_files_drop_ins_and_flags(cpuctl: Cpuctl, tmp_path: Pa
     assert document["b"]["kubelet"]["topologyManagerPolicy"] == "single-numa-node"
 
 
-def test_a_member_leaves_the_others_as_they_are(cpuctl: Cpuctl) -> None:
+def test_setting_one_member_keeps_the_others(cpuctl: Cpuctl) -> None:
     document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", "strict-cpu-reservation")
     before = document["a"]["kubelet"]["cpuManagerPolicyOptions"]
     assert document["b"]["kubelet"]["cpuManagerPolicyOptions"] == before | {"strict-cpu-reservation": "true"}
@@ -101,7 +101,7 @@ def test_a_member_leaves_the_others_as_they_are(cpuctl: Cpuctl) -> None:
 
 
 def test_devices_move_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Without a policy the CPUs lie on two nodes, and the device near the first."""
+    """Without a policy the CPUs are on two nodes, and the device is near the first."""
     (tmp_path / "devices.yaml").write_text(
         "{apiVersion: cpuctl/v1alpha1, kind: Devices, resources: {x.io/gpu: {'0': 2, '1': 2}}}"
     )
@@ -120,7 +120,7 @@ def test_devices_move_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
 
 
 def test_memory_moves_too(cpuctl: Cpuctl) -> None:
-    """Without a policy memory comes from the first node that has it, wherever the CPUs are."""
+    """Without a policy memory comes from the first node that has enough, wherever the CPUs are."""
     flags = (
         "--cpu-manager-policy=static --reserved-cpus=0-1 --memory-manager-policy=Static "
         "--kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
@@ -131,7 +131,7 @@ def test_memory_moves_too(cpuctl: Cpuctl) -> None:
     assert [pod["containers"][0]["moves"] for pod in document["pods"]] == [[], ["cpus", "memory"]]
 
 
-def test_what_a_kubelet_would_not_load_is_an_answer(cpuctl: Cpuctl) -> None:
+def test_a_configuration_that_cannot_be_loaded_is_an_answer(cpuctl: Cpuctl) -> None:
     gate = "featureGates.CPUManagerPolicyOptions=false"
     document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", gate)
     assert outcomes(document) == ("Started", "Refused")
@@ -139,7 +139,7 @@ def test_what_a_kubelet_would_not_load_is_an_answer(cpuctl: Cpuctl) -> None:
     assert [pod["b"] for pod in document["pods"]] == [None]
 
 
-def test_a_state_file_is_that_of_both(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_both_sides_start_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "cpu_manager_state").write_text(
         '{"policyName":"static","defaultCpuSet":"0-1,4-127","entries":{"u":{"c":"2-3"}},"checksum":0}'
     )
@@ -150,17 +150,15 @@ def test_a_state_file_is_that_of_both(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert document["pods"][0]["containers"][0]["a"]["cpus"] == "4,68"
 
 
-def test_a_side_that_names_its_release_reads_state_files_as_that_one_does(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
-    """Whatever the plan's own release is, and whether it is known."""
+def test_a_side_with_a_release_reads_state_files_as_that_release_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """This holds whether the plan's own release is known or not, and whatever it is."""
     kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0", "--state", str(tmp_path))
     node = ("plan", "-q", "-m", "synthetic:1s1n8c1t,mem=8Gi", *kubelet, "-T", "a=1/1,1Gi")
     (tmp_path / "dra_manager_state").write_text("{")
     assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.30")) == ("Started", "Started")
     assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.36")) == ("Started", "Refused")
     (tmp_path / "dra_manager_state").unlink()
-    # CPUs by container id: 1.37 does not read that any more.
+    # CPUs by container id: 1.37 no longer reads that.
     (tmp_path / "cpu_manager_state").write_text(CPUS_V1)
     for own in ((), ("--kubelet-version", "1.36"), ("--kubelet-version", "1.38")):
         document = compared(cpuctl, *node, *own, "--compare", "1.36", "1.37")
@@ -169,7 +167,7 @@ def test_a_side_that_names_its_release_reads_state_files_as_that_one_does(
         assert "cannot unmarshal string" in document["b"]["start"]["error"]
 
 
-def test_differences_of_releases_that_are_named_are_shown_though_the_nodes_own_is_not_known(
+def test_differences_of_two_releases_are_shown_even_if_the_nodes_own_is_unknown(
     cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     write_tree({**machine_of_books(), "s/dra_manager_state": "{"}, tmp_path)
@@ -207,7 +205,7 @@ def reported(result: Result) -> list[str]:
     return result.err.splitlines()
 
 
-def test_what_is_worth_a_warning_is_said_once(cpuctl: Cpuctl) -> None:
+def test_warnings_are_shown_once(cpuctl: Cpuctl) -> None:
     node = [word for word in NODE if word != "-q"]
     result = cpuctl(*node, "-T", "a=2/2", "--compare", "1.30,failCgroupV1=false", "1.30,failCgroupV1=true")
     warning = "warning: --compare: kubelet 1.30 does not know failCgroupV1, which was added in 1.31"
@@ -225,7 +223,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("words", "line"), REFUSALS, ids=[words[-1] for words, _ in REFUSALS])
-def test_a_command_line_that_is_wrong_says_so(words: tuple[str, ...], line: str, cpuctl: Cpuctl) -> None:
+def test_invalid_command_lines_are_rejected(words: tuple[str, ...], line: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*NODE, "-T", "a=2/2,1Gi", *words)
     assert (result.code, result.out) == (2, "")
     assert any(each.startswith(line) for each in reported(result)), result.err
@@ -249,8 +247,8 @@ def moves(document: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
     }
 
 
-def test_the_pool_of_a_pod_is_a_placement(cpuctl: Cpuctl) -> None:
-    """With the gate off nothing of it is left, and that is no 'nothing moves'."""
+def test_a_pods_pool_counts_as_a_placement(cpuctl: Cpuctl) -> None:
+    """With the gate off the pool is gone, which must not be shown as "nothing moves"."""
     document = compared(cpuctl, *POD_LEVEL, "--compare", ".", "featureGates.PodLevelResourceManagers=false")
     assert moves(document)["pool"] == {"app": ["cpus", "memory"], "log": ["podPool", "memory"]}
     log = next(pod for pod in document["pods"] if pod["name"] == "pool")["containers"][1]
@@ -260,14 +258,14 @@ def test_the_pool_of_a_pod_is_a_placement(cpuctl: Cpuctl) -> None:
     assert row[:4] == ["log", "pod:", "2,10", "shared"]
 
 
-def test_a_pool_that_moves_alone_is_told(cpuctl: Cpuctl) -> None:
-    """The slice stays where it is, and the pod's pool is another: another CPU is reserved."""
+def test_a_pool_that_moves_alone_is_reported(cpuctl: Cpuctl) -> None:
+    """The exclusive CPUs stay, but the pod's pool moves because another CPU is reserved."""
     document = compared(cpuctl, *POD_LEVEL, "--compare", "reservedSystemCPUs=0", "reservedSystemCPUs=2")
     assert "podPool" in moves(document)["pool"]["log"]
 
 
 @pytest.mark.parametrize("pods", [("-T", "a=500m,1Gi"), ()])
-def test_strict_reservation_moves_those_that_share(pods: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_strict_reservation_moves_containers_that_share(pods: tuple[str, ...], cpuctl: Cpuctl) -> None:
     words = (*NODE, "-T", "b=2/2,1Gi", *pods, "--compare", ".", "strict-cpu-reservation")
     document = compared(cpuctl, *words)
     assert document["summary"]["changed"] == 0
@@ -281,7 +279,7 @@ def test_strict_reservation_moves_those_that_share(pods: tuple[str, ...], cpuctl
 
 
 def test_configuration_files_are_compared(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """A file stands for ``--kubelet-config``, and words behind it come on top."""
+    """A file replaces ``--kubelet-config``, and settings after it override the file."""
     other = tmp_path / "b.yaml"
     text = Path(POD_LEVEL[5]).read_text()
     other.write_text(text.replace("topologyManagerScope: pod", "topologyManagerScope: container"))
@@ -293,7 +291,7 @@ def test_configuration_files_are_compared(cpuctl: Cpuctl, tmp_path: Path) -> Non
     assert again["summary"]["changed"] == 0
 
 
-def test_a_configuration_file_that_is_not_there_is_told(cpuctl: Cpuctl) -> None:
+def test_a_missing_configuration_file_is_reported(cpuctl: Cpuctl) -> None:
     result = cpuctl(*POD_LEVEL, "--compare", ".", "nowhere.yaml")
     assert result.code == 4
     assert "nowhere.yaml" in result.err

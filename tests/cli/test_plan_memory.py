@@ -1,4 +1,4 @@
-"""Plans on a node whose Memory Manager is static: who gets memory where, what is left, what is refused."""
+"""Plans with the Static memory policy: which memory containers get, what is left, what is rejected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answer(cpuctl: Cpuctl, *words: str, kubelet: str = KUBELET) -> dict[str, Any
 
 @pytest.mark.parametrize("columns", [80, 160])
 @pytest.mark.parametrize("form", ["table", "wide"])
-def test_how_it_looks(cpuctl: Cpuctl, form: str, columns: int, snapshot: SnapshotAssertion) -> None:
+def test_tables_of_memory(cpuctl: Cpuctl, form: str, columns: int, snapshot: SnapshotAssertion) -> None:
     words = ("--kubelet-args", f"{KUBELET} --topology-manager-policy=best-effort", *PODS)
     assert str(cpuctl(*ON, *words, "-o", form, columns=columns)) == snapshot
 
@@ -47,7 +47,7 @@ def test_what_containers_get(cpuctl: Cpuctl) -> None:
 
 
 def test_what_is_left(cpuctl: Cpuctl) -> None:
-    """A pod that needs both nodes makes them a group."""
+    """A pod that needs both nodes turns them into a group."""
     left = answer(cpuctl, "-T", "wide=4/4,90Gi")["after"]["memory"]
     assert [(node["numaNode"], node["group"], node["assignments"]) for node in left] == [
         (0, "0-1", 1),
@@ -56,13 +56,13 @@ def test_what_is_left(cpuctl: Cpuctl) -> None:
     assert [node["resources"][0]["free"] >> 30 for node in left] == [0, 37]
 
 
-def test_nothing_is_said_of_memory_where_the_policy_does_nothing(cpuctl: Cpuctl) -> None:
+def test_without_a_memory_policy_the_answer_has_no_memory(cpuctl: Cpuctl) -> None:
     document = answer(cpuctl, "-T", "a=2/2,1Gi", kubelet="--cpu-manager-policy=static --reserved-cpus=0")
     assert "memory" not in document["after"]
     assert "memory" not in document["pods"][0]["containers"][0]
 
 
-def test_memory_hints_are_told(cpuctl: Cpuctl) -> None:
+def test_memory_hints_are_shown(cpuctl: Cpuctl) -> None:
     restricted = f"{KUBELET} --topology-manager-policy=restricted"
     (round_,) = answer(cpuctl, "-T", "a=2/2,90Gi", kubelet=restricted)["pods"][0]["hints"]
     assert round_["offers"] == [
@@ -72,7 +72,7 @@ def test_memory_hints_are_told(cpuctl: Cpuctl) -> None:
     assert (round_["admitted"], round_["preferred"]) == (False, False)
 
 
-def test_a_kubelet_that_would_crash_is_no_answer_of_yes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_kubelet_that_would_crash_does_not_admit_the_pod(cpuctl: Cpuctl, tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: "
@@ -96,7 +96,7 @@ def test_a_kubelet_that_would_crash_is_no_answer_of_yes(cpuctl: Cpuctl, tmp_path
 def test_a_fraction_matters_in_static_pods_only(
     cpuctl: Cpuctl, tmp_path: Path, metadata: str, outcome: str
 ) -> None:
-    """The API server writes 1.5Gi as 1536Mi; a kubelet takes its own file as it is."""
+    """The API server rewrites 1.5Gi as 1536Mi; a kubelet uses its own file unchanged."""
     pod = tmp_path / "pod.yaml"
     pod.write_text(
         f"{{apiVersion: v1, kind: Pod, metadata: {metadata}, spec: {{containers: "
@@ -113,7 +113,7 @@ RESERVED = "{cpu: %s, memory: 100Mi, hugepages-2Mi: 20Mi}"
 
 
 def with_huge_pages(directory: Path, burstable: int) -> tuple[str, ...]:
-    """Write the pods of kubernetes issue 134395: one Guaranteed, the others Burstable, 20Mi of pages each."""
+    """Write the pods of kubernetes issue 134395: one Guaranteed, the others Burstable, each with 20Mi."""
     files = []
     for number in range(burstable + 1):
         name, cpu = (f"burst{number}", "1") if number < burstable else ("guar", "2")
@@ -127,8 +127,8 @@ def with_huge_pages(directory: Path, burstable: int) -> tuple[str, ...]:
     return tuple(files)
 
 
-def test_huge_pages_that_are_promised_may_be_taken(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Kubernetes issue 134395: no books are kept of Burstable pods, which take pages where they find some."""
+def test_guaranteed_huge_pages_can_be_taken_by_burstable_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Kubernetes issue 134395: Burstable pods are not tracked, and take pages from any node."""
     args = ("--kubelet-args", KUBELET, "-o", "json")
 
     def warned(burstable: int) -> Any:
@@ -138,7 +138,7 @@ def test_huge_pages_that_are_promised_may_be_taken(cpuctl: Cpuctl, tmp_path: Pat
         check(document)
         return document["warnings"]
 
-    # Beside the promised 20Mi there are 20Mi more on the node.
+    # In addition to the promised 20Mi there are 20Mi more on the node.
     assert warned(0) == warned(1) == []
     (warning,) = warned(2)
     assert warning["hugePages"] == {

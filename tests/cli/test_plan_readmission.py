@@ -1,4 +1,4 @@
-"""Plans and explanations of pods that run already, with resources of their own (KEP-5526)."""
+"""Plans and explanations for running pods with pod-level resources (KEP-5526)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Plan = Callable[..., Result]
 
 
 def pod(*containers: int) -> str:
-    """Write a pod of 5 CPUs and GiB; a container of 0 asks for nothing."""
+    """Write a pod of 5 CPUs and 5 GiB; a container given as 0 requests nothing."""
     amounts = [{"cpu": str(count), "memory": f"{count}Gi"} for count in containers]
     whole = {"cpu": "5", "memory": "5Gi"}
     return json.dumps(
@@ -64,7 +64,7 @@ def pod(*containers: int) -> str:
 
 @pytest.fixture
 def again(tmp_path: Path, cpuctl: Cpuctl) -> Plan:
-    """Return a function that asks about a pod on the node that runs it already."""
+    """Return a function that asks about a pod on a node that already runs it."""
     (tmp_path / "kubelet.yaml").write_text(KUBELET)
     (tmp_path / "state").mkdir()
     reported = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "kubelet.yaml")
@@ -92,14 +92,14 @@ def test_a_plan_says_what_is_lost(version: str, again: Plan) -> None:
     assert (found["lostMemory"], found["message"]) == (memory, LOST)
 
 
-def test_a_plan_says_that_a_running_pod_is_refused(again: Plan) -> None:
+def test_a_plan_says_that_a_running_pod_is_rejected(again: Plan) -> None:
     result = again("plan", pod(3, 0), "1.36", "-f", "pod.json", "-o", "json")
     (found,) = warnings(result)
     assert (result.code, found["readmission"], found["message"]) == (3, "refused", REFUSED)
 
 
 @pytest.mark.parametrize("containers", [(5,), (3, 0)])
-def test_from_1_38_there_is_nothing_to_say(containers: tuple[int, ...], again: Plan) -> None:
+def test_from_1_38_there_are_no_warnings(containers: tuple[int, ...], again: Plan) -> None:
     result = again("plan", pod(*containers), "1.38", "-f", "pod.json", "-o", "json")
     assert (result.code, warnings(result)) == (0, [])
 

@@ -1,4 +1,4 @@
-"""A pod that is refused in a plan: it has no CPUs, and under it stands the command that explains it."""
+"""Rejected pods in a plan: they have no CPUs, and the plan proposes a command that explains the rejection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KUBELET = "--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-op
 
 
 def pods(directory: Path) -> str:
-    """Write a pod whose second container is refused, and one beside it."""
+    """Write a pod whose second container is rejected, and another pod."""
     first, second, web = ({"limits": {"cpu": count, "memory": "1Gi"}} for count in ("2", "3", "2"))
     containers = [{"name": "first", "resources": first}, {"name": "second", "resources": second}]
     objects = [
@@ -29,13 +29,13 @@ def pods(directory: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["table", "wide"])
-def test_a_refused_pod_shows_no_cpus_as_if_it_had_them(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
+def test_a_rejected_pod_has_no_cpus_in_the_table(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
     out = cpuctl("plan", "-q", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path), "-o", form).out
     (row,) = [line.split() for line in out.splitlines() if re.match("default/odd +[a-z]+ ", line)]
     assert row == ["default/odd", "second", "rejected"]
 
 
-def test_no_answer_gives_a_refused_pod_anything(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_no_answer_gives_resources_to_a_rejected_pod(cpuctl: Cpuctl, tmp_path: Path) -> None:
     reserved = (
         "--system-reserved=memory=1Mi --eviction-hard=memory.available<1Mi --reserved-memory=0:memory=2Mi"
     )
@@ -54,7 +54,7 @@ def test_no_answer_gives_a_refused_pod_anything(cpuctl: Cpuctl, tmp_path: Path) 
     assert (first["a"], first["onlyA"]) == (None, "")
 
 
-def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_proposed_command_explains_the_rejection(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path))
     command = json.loads(cpuctl(*words, "-o", "json").out)["explain"]
     assert f"Next, to see why and what would help: {command}" in cpuctl(*words).out.splitlines()
@@ -74,7 +74,7 @@ def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> Non
     ],
     ids=["another order", "copies", "settings that no flag has"],
 )
-def test_where_it_would_see_something_else_no_command_is_named(
+def test_no_command_is_proposed_if_it_would_see_a_different_node(
     cpuctl: Cpuctl, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path), *more)
@@ -82,7 +82,7 @@ def test_where_it_would_see_something_else_no_command_is_named(
     assert "explain" not in json.loads(cpuctl(*words, "-o", "json").out)
 
 
-def test_what_came_on_stdin_is_asked_again_of_a_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_proposed_command_has_a_file_in_place_of_stdin(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = Path(pods(tmp_path)).read_bytes()
     result = cpuctl("plan", *ON, "--kubelet-args", KUBELET, "-f", "-", stdin=text)
     assert result.code == 3

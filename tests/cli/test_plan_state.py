@@ -1,4 +1,4 @@
-"""Plans that start from a state file, and the files that a plan leaves."""
+"""Plans that start from state files, and the state files that a plan writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_state(tmp_path: Path, default: str, entries: str = "") -> Path:
     return tmp_path
 
 
-def test_a_plan_goes_on_where_another_ended(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_plan_continues_from_another(cpuctl: Cpuctl, tmp_path: Path) -> None:
     first = plan(cpuctl, "-T", "a=2/2,1Gi", "--write-state", str(tmp_path))
     assert cpus(first) == ["1,5"]
     assert json.loads((tmp_path / "cpu_manager_state").read_text())["defaultCpuSet"] == "0,2-4,6-7"
@@ -49,7 +49,7 @@ def test_files_are_never_replaced_without_force(cpuctl: Cpuctl, tmp_path: Path) 
     assert (tmp_path / "cpu_manager_state").read_bytes() != before
 
 
-def test_owners_count_as_running_unless_somebody_says_who_runs(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_owners_are_running_unless_running_pods_are_given(cpuctl: Cpuctl, tmp_path: Path) -> None:
     state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"gone":{"c":"1,5"}}')
     assert cpus(plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state))) == ["2,6"]
     running = tmp_path / "running.json"
@@ -69,10 +69,10 @@ def test_owners_count_as_running_unless_somebody_says_who_runs(cpuctl: Cpuctl, t
 
 
 @pytest.mark.parametrize(("policy", "wanted"), [("Never", "1,5"), ("Always", "2,6")])
-def test_a_pod_whose_containers_have_all_ended_runs_no_more(
+def test_a_pod_with_only_terminated_containers_is_not_running(
     policy: str, wanted: str, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
-    """Its phase may still be Running: its statuses and restart policy decide, as for a kubelet."""
+    """Its phase may still be Running: as in a kubelet, its statuses and restart policy decide."""
     state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"job":{"c":"1,5"}}')
     ended = {"name": "c", "state": {"terminated": {"exitCode": 0}}}
     job = {
@@ -88,8 +88,8 @@ def test_a_pod_whose_containers_have_all_ended_runs_no_more(
     assert cpus(result) == [wanted]
 
 
-def test_manifests_name_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Pods without a UID get one from their name, so that they own what a plan wrote for them."""
+def test_manifests_identify_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Pods without a UID get one derived from their name, so that they own what a plan wrote for them."""
     pod = tmp_path / "pod.yaml"
     pod.write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: "
@@ -108,7 +108,7 @@ def test_manifests_name_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path)
         ("0-9", 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-9"'),
     ],
 )
-def test_a_state_that_a_kubelet_refuses_is_the_answer(
+def test_a_state_file_that_the_kubelet_rejects_is_an_answer(
     default: str, error: str, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     words = ("-T", "a=2/2,1Gi", "--state", str(write_state(tmp_path, default)))
@@ -116,7 +116,7 @@ def test_a_state_that_a_kubelet_refuses_is_the_answer(
     assert result.code == 3
     refused = {"outcome": "Refused", "stage": "cpuManagerStart", "error": error}
     assert json.loads(result.out)["start"] == refused
-    # Whichever release it is.
+    # The same without a release.
     assert json.loads(plan(cpuctl, *words).out)["start"] == refused
 
 
@@ -154,21 +154,21 @@ def blocks(result: Result) -> list[str]:
     return [container["memory"]["cpusetMems"] for container in containers]
 
 
-def test_memory_goes_on_where_another_plan_ended(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_memory_continues_from_another_plan(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """The first pod leaves too little of node 0 for the second one."""
     first = cpuctl(*STATIC_MEMORY, "-T", "a=500m/500m,40Gi", "--write-state", str(tmp_path))
     second = cpuctl(*STATIC_MEMORY, "-T", "b=500m/500m,40Gi", "--state", str(tmp_path))
     assert (blocks(first), blocks(second)) == (["0"], ["1"])
 
 
-def test_one_state_file_may_be_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_single_state_file_can_be_given(cpuctl: Cpuctl, tmp_path: Path) -> None:
     cpuctl(*STATIC_MEMORY, "-T", "a=2/2,40Gi", "--write-state", str(tmp_path))
     result = cpuctl(*STATIC_MEMORY, "-T", "b=2/2,40Gi", "--state", str(tmp_path / "memory_manager_state"))
     assert (cpus(result), blocks(result)) == (["1,9"], ["1"])
     assert set(json.loads(result.out)["sources"]) >= {"state", "memoryState"}
 
 
-def test_memory_that_a_kubelet_does_not_recognize_is_the_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_an_unexpected_memory_state_is_an_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
     cpuctl(*STATIC_MEMORY, "-T", "a=2/2,40Gi", "--write-state", str(tmp_path))
     larger = [word.replace("64Gi", "65Gi") for word in STATIC_MEMORY]
     result = cpuctl(*larger, "-T", "b=2/2,40Gi", "--state", str(tmp_path))
@@ -237,7 +237,7 @@ def kubectl_list(tmp_path: Path, *pods: Mapping[str, object]) -> str:
 
 
 @pytest.mark.parametrize("pods", [(), ({"uid": "gone", "phase": "Succeeded"},)])
-def test_with_nobody_left_all_cpus_come_back(
+def test_without_running_pods_all_cpus_are_free(
     pods: tuple[Mapping[str, object], ...], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"gone":{"c":"1,5"}}')
@@ -245,7 +245,7 @@ def test_with_nobody_left_all_cpus_come_back(
     assert cpus(plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", running)) == ["1,5"]
 
 
-def test_a_mirror_pod_owns_what_its_static_pod_holds(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_mirror_pod_owns_the_cpus_of_its_static_pod(cpuctl: Cpuctl, tmp_path: Path) -> None:
     state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"hash":{"c":"1,5"}}')
     mirror = {"uid": "other", "annotations": {"kubernetes.io/config.mirror": "hash"}}
     running = kubectl_list(tmp_path, mirror)
@@ -254,7 +254,7 @@ def test_a_mirror_pod_owns_what_its_static_pod_holds(cpuctl: Cpuctl, tmp_path: P
     assert "not running here" not in result.err
 
 
-def test_the_pods_of_one_node_are_asked_for(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_running_pods_must_be_those_of_one_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
     state, node = str(write_state(tmp_path, "0-7")), {"node": "n1"}
     several = kubectl_list(tmp_path, {"uid": "a"} | node, {"uid": "b", "node": "n2"})
     refused = plan(cpuctl, "-T", "b=1/1,1Gi", "--state", state, "--pods", several)
@@ -264,15 +264,15 @@ def test_the_pods_of_one_node_are_asked_for(cpuctl: Cpuctl, tmp_path: Path) -> N
     assert plan(cpuctl, "-T", "b=1/1,1Gi", "--state", state, "--pods", waiting).code == 0
 
 
-def test_a_corrupt_memory_file_is_the_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_corrupt_memory_file_is_an_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "memory_manager_state").write_text('{"policyName":"Static","machineState":{},"checksum":1}')
     start = json.loads(cpuctl(*STATIC_MEMORY, "-T", "b=2/2,1Gi", "--state", str(tmp_path)).out)["start"]
     assert (start["outcome"], start["stage"]) == ("Refused", "memoryManagerStart")
     assert "checkpoint is corrupted, please drain this node and delete the memory manager" in start["error"]
 
 
-def test_pods_that_run_take_as_much_of_the_node_as_they_are_granted(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Not what a resize asks for that is pending."""
+def test_running_pods_use_what_they_are_granted(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A pending resize does not count."""
     status = {"name": "c", "allocatedResources": {"cpu": "1"}, "resources": {"requests": {"cpu": "1"}}}
     (tmp_path / "running.json").write_text(
         json.dumps(
@@ -304,7 +304,7 @@ def listed(*pods: tuple[str, str, str]) -> bytes:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
 
 
-def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpuctl: Cpuctl) -> None:
+def test_plans_warn_of_pods_of_several_nodes_or_that_have_ended(cpuctl: Cpuctl) -> None:
     one = listed(("a", "n1", "Running"), ("b", "n1", "Running"))
     assert "warning" not in cpuctl(*NODE, "-f", "-", stdin=one).err
     both = listed(("a", "n1", "Running"), ("b", "n2", "Running"), ("old", "n1", "Succeeded"))
@@ -325,7 +325,7 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
     )
 
 
-def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_objects_that_a_plan_skips_are_reported_by_kind(cpuctl: Cpuctl, tmp_path: Path) -> None:
     container = {"name": "main", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
     template = {"spec": {"containers": [container]}}
     objects = [
@@ -353,9 +353,7 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     assert document["sources"]["passedOver"] == {"value": "2 Service, 1 Workflow", "from": "given"}
 
 
-def test_pods_that_cannot_be_read_are_told_by_whoever_passes_over_them(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
+def test_commands_that_skip_unreadable_pods_report_them(cpuctl: Cpuctl, tmp_path: Path) -> None:
     broken = {"name": "main", "resources": {"limits": {"cpu": "2x"}}}
     objects = [
         {

@@ -1,4 +1,4 @@
-"""What ``pods lint`` proposes about CPUs and memory: done to the manifest, nothing is left of it."""
+"""Fixes that ``pods lint`` proposes for CPUs and memory: once applied to the manifest, no finding is left."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GATE = "PodLevelResourceManagers"
 
 
 class Linted(NamedTuple):
-    """A pod, by its containers' limits and its own, and more of the kubelet's settings."""
+    """A pod by its containers' limits and its pod-level resources, and additional kubelet settings."""
 
     containers: dict[str, dict[str, str]]
     own: dict[str, str] | None = None
@@ -47,20 +47,22 @@ class Linted(NamedTuple):
 WHOLE = {"cpu": "2", "memory": "1Gi"}
 LINTED = {
     "whole CPUs without memory": Linted({"app": {"cpu": "2"}}),
-    "a part of a CPU": Linted({"app": {"cpu": "1500m", "memory": "1Gi"}}),
-    "others without anything": Linted({"app": WHOLE, **{f"side-{number}": {} for number in range(9)}}),
-    "pod-level resources that managers pass over": Linted({"app": WHOLE}, {"cpu": "2", "memory": "1Gi"}),
+    "a fraction of a CPU": Linted({"app": {"cpu": "1500m", "memory": "1Gi"}}),
+    "other containers without resources": Linted(
+        {"app": WHOLE, **{f"side-{number}": {} for number in range(9)}}
+    ),
+    "pod-level resources that managers ignore": Linted({"app": WHOLE}, {"cpu": "2", "memory": "1Gi"}),
     "nothing left to share": Linted(
         {"app": WHOLE, "side": {}}, {"cpu": "2", "memory": "2Gi"}, BY_POD, gates=(GATE,)
     ),
-    "memory in parts of bytes": Linted(
+    "memory with a fraction of a byte": Linted(
         {"app": WHOLE | {"memory": "1000m"}}, kubelet=STATIC, words=("--static",)
     ),
 }
 
 
-class Desk:
-    """Where a pod's author writes it anew."""
+class Author:
+    """The author of a pod, who edits its manifest."""
 
     def __init__(self, linted: Linted, directory: Path, cpuctl: Cpuctl) -> None:
         self.linted, self.directory, self.cpuctl = linted, directory, cpuctl
@@ -104,15 +106,15 @@ class Desk:
 
 
 WAYS: dict[str, Callable[..., object]] = {
-    r"set (.+?)(?: and \d+ more)?, in requests and limits": Desk.set_amounts,
-    r"set resources only on the containers": Desk.on_containers_alone,
+    r"set (.+?)(?: and \d+ more)?, in requests and limits": Author.set_amounts,
+    r"set resources only on the containers": Author.on_containers_alone,
     r"enable the gate (\w+)": lambda desk, gate: desk.gates.add(gate),
-    r"leave CPUs for (.+): raise cpu in spec.resources": Desk.leave_cpus,
-    r"write (\S+)": Desk.write,
+    r"leave CPUs for (.+): raise cpu in spec.resources": Author.leave_cpus,
+    r"write (\S+)": Author.write,
 }
 
 
-def follow(desk: Desk, way: str) -> None:
+def follow(desk: Author, way: str) -> None:
     for pattern, change in WAYS.items():
         if found := re.fullmatch(pattern, way):
             change(desk, *found.groups())
@@ -121,9 +123,9 @@ def follow(desk: Desk, way: str) -> None:
 
 
 @pytest.mark.parametrize("name", LINTED)
-def test_what_is_proposed_leaves_nothing_to_propose(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Of many changes the first are named, and the others by the next look."""
-    begun = Desk(LINTED[name], tmp_path, cpuctl)
+def test_proposed_fixes_leave_no_findings(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Of many changes only the first ones are named; running lint again names the others."""
+    begun = Author(LINTED[name], tmp_path, cpuctl)
     (first, *_) = begun.findings()
     for way in first["fix"].split(", or "):
         desk, place = copy.deepcopy(begun), (first["code"], first["path"])
@@ -135,8 +137,8 @@ def test_what_is_proposed_leaves_nothing_to_propose(name: str, tmp_path: Path, c
             follow(desk, left[0]["fix"].split(", or ")[0])
 
 
-def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A new piece of advice needs a pod above."""
-    run = {each["fix"] for linted in LINTED.values() for each in Desk(linted, tmp_path, cpuctl).findings()}
+def test_every_proposed_fix_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A new fix needs a pod above."""
+    run = {each["fix"] for linted in LINTED.values() for each in Author(linted, tmp_path, cpuctl).findings()}
     written = {each.fix for each in proposals("cpuctl/engine/pod_lints.py")}
     assert [fix for fix in written if not any(re.fullmatch(fix, each) for each in run)] == []

@@ -1,4 +1,4 @@
-"""``audit --pod-resources``: a socket, a file, its name alone, and what is said where nobody answers."""
+"""``audit --pod-resources``: a socket, a file, no value, and what is reported if nothing answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def audited(cpuctl: Cpuctl, where: Path) -> tuple[int, list[Any], list[Any]]:
 
 
 def test_a_file_of_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """The kubelet lists no pod, and calls no CPU allocatable: the state has pods with CPUs."""
+    """The kubelet lists no pods and no allocatable CPUs, but the state file has pods with CPUs."""
     path = tmp_path / "answers.json"
     path.write_text('{"podResources": []}\n---\n{"cpuIds": []}\n')
     code, codes, unchecked = audited(cpuctl, path)
@@ -29,7 +29,7 @@ def test_a_file_of_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert set(codes) == {"answer-lacks-pod", "allocatable-differs"}
 
 
-def test_nobody_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_socket_that_does_not_answer_is_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     code, codes, unchecked = audited(cpuctl, tmp_path / "kubelet.sock")
     assert (code, codes) == (3, [])
     assert {"cannot connect: no such file or directory" in each["missing"] for each in unchecked} == {True}
@@ -39,6 +39,6 @@ def test_nobody_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words", [("--pod-resources",), ("--pod-resources", "-q"), ("--pod-resources=live",)]
 )
-def test_alone_it_is_the_kubelets_own_socket(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+def test_without_a_value_it_is_the_kubelets_own_socket(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     result = cpuctl(*NODE, *words)
     assert (result.code, "a recording has no running kubelet" in result.err) == (2, True)

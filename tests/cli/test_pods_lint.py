@@ -1,7 +1,7 @@
 # ruff: noqa: E501  # manifests of one line each
-"""``cpuctl pods lint``: everything that is wrong with manifests, with its place, and who refuses it.
+"""``cpuctl pods lint``: everything that is wrong with manifests, where it is, and what rejects it.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+Snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, which are reviewed before
 they are kept.
 """
 
@@ -129,11 +129,11 @@ class Case:
 ANSWERS = [
     Case("clean", ("-f", "good.yaml")),
     Case("several mistakes", ("-f", "wrong.yaml"), 3),
-    Case("several mistakes, all the same", ("-f", "wrong.yaml", "--exit-zero")),
+    Case("several mistakes, exit zero", ("-f", "wrong.yaml", "--exit-zero")),
     Case("a directory", ("-f", "several"), 3),
     Case("from stdin", ("-f", "-"), 3, WRONG.encode()),
-    Case("pods that are refused later", ("-f", "deployment.yaml"), 3),
-    Case("a key twice", ("-f", "repeated.yaml"), 3),
+    Case("pods rejected later", ("-f", "deployment.yaml"), 3),
+    Case("a repeated key", ("-f", "repeated.yaml"), 3),
     Case("warnings", ("-f", "empty-pod-level.yaml")),
     Case("warnings, strict", ("-f", "empty-pod-level.yaml", "--strict"), 3),
     Case("warnings as errors", ("-f", "empty-pod-level.yaml", "--strict"), 3),
@@ -149,7 +149,7 @@ ANSWERS = [
         ("-f", "pod-level.yaml", "--apiserver-version=1.33", "--kubelet-version=1.34"),
     ),
     Case(
-        "a kubelet that passes over pod-level resources",
+        "a kubelet that ignores pod-level resources",
         ("-f", "pod-level.yaml", "--kubelet-version=1.33", "--apiserver-version=1.34"),
         0,
     ),
@@ -161,10 +161,10 @@ ANSWERS = [
         ),
         3,
     ),
-    Case("gates that nobody starts with", ("-f", "good.yaml", "--feature-gates=PodLevelResources=false")),
+    Case("gates that prevent a start", ("-f", "good.yaml", "--feature-gates=PodLevelResources=false")),
     Case("cgroup v1", ("-f", "pod-level.yaml", "--cgroup-version=1")),
     Case("control characters", ("-f", "strange.yaml"), 3),
-    Case("nothing of ours among others", ("-f", "service.yaml", "-f", "good.yaml")),
+    Case("other kinds next to a pod", ("-f", "service.yaml", "-f", "good.yaml")),
 ]
 
 
@@ -207,7 +207,7 @@ def test_findings_of_a_file_are_in_the_order_of_its_lines(lint: Lint) -> None:
 
 @dataclass(frozen=True)
 class Misuse:
-    """A command line that is no question, or input that cannot be read."""
+    """A command line that is invalid, or input that cannot be read."""
 
     words: tuple[str, ...]
     code: int
@@ -242,7 +242,7 @@ def test_misuse_is_explained(misuse: Misuse, lint: Lint) -> None:
 
 
 def test_thousands_of_pods_take_seconds(lint: Lint) -> None:
-    """Places are looked up in a text that is read once, however many documents it has."""
+    """Locations are looked up in a text that is read once, however many documents it has."""
     many = "---\n".join([WRONG.replace("name: web", f"name: web-{n}") for n in range(1000)])
     with seconds_below(60):
         result = lint("-f", "-", "-o", "json", stdin=many.encode())
@@ -251,7 +251,7 @@ def test_thousands_of_pods_take_seconds(lint: Lint) -> None:
     assert document["findings"][-1]["line"] > 11_000
 
 
-def test_a_pod_of_too_many_containers_is_not_looked_at(lint: Lint) -> None:
+def test_a_pod_with_too_many_containers_is_rejected(lint: Lint) -> None:
     containers = [{"name": f"c{n}"} for n in range(1001)]
     pod = yaml.safe_load(GOOD) | {"spec": {"containers": containers}}
     result = lint("-f", "-", stdin=json.dumps(pod).encode())
@@ -283,7 +283,7 @@ def errors(answer: str) -> list[dict[str, Any]]:
     return [each for each in json.loads(answer)["findings"] if each["severity"] == "error"]
 
 
-def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cpuctl: Cpuctl) -> None:
+def test_quotas_count_pods_of_workloads_with_limit_range_defaults(cpuctl: Cpuctl) -> None:
     result = cpuctl("pods", "lint", "-q", "-f", "-", "-o", "json", stdin=GOVERNED.encode())
     (finding,) = errors(result.out)
     assert result.code == 3
@@ -294,7 +294,7 @@ def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cp
     assert finding["note"] == "the API server accepts the Deployment, but rejects 1 of its 3 pods"
 
 
-def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
+def test_lists_of_quotas_are_read(cpuctl: Cpuctl) -> None:
     quota = {"metadata": {"name": "small"}, "spec": {"hard": {"pods": "0"}}}
     pod = {
         "apiVersion": "v1",
@@ -309,7 +309,7 @@ def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
     assert [each["code"] for each in errors(result.out)] == ["resource-quota"]
 
 
-def test_limit_ranges_that_are_none_are_told(cpuctl: Cpuctl) -> None:
+def test_invalid_limit_ranges_are_reported(cpuctl: Cpuctl) -> None:
     text = GOVERNED.replace('min: {cpu: "1"}', 'min: {cpu: "3"}').replace(
         "kind: ResourceQuota", "kind: LimitRange"
     )
@@ -320,8 +320,8 @@ def test_limit_ranges_that_are_none_are_told(cpuctl: Cpuctl) -> None:
     assert {each["code"] for each in errors(static.out)} == {"static-kind"}
 
 
-def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None:
-    """The kubelet is asked about the pods of each, LimitRanges are; what is not looked at is said once."""
+def test_pod_templates_of_custom_resources_are_checked(lint: Lint) -> None:
+    """The kubelet and LimitRanges are applied to the pods of each; what is not checked is reported once."""
     result = lint("-f", "limited.yaml", *STATIC_NODE, "-o", "json")
     answer = json.loads(result.out)
     assert (result.code, answer["summary"]["objects"], answer["summary"]["others"]) == (3, 1, 0)
@@ -339,6 +339,6 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
     assert reported in result.err
 
 
-def test_a_kubelet_takes_no_custom_resource_and_says_so_once(lint: Lint) -> None:
+def test_the_kubelet_rejects_a_static_custom_resource_once(lint: Lint) -> None:
     answer = json.loads(lint("-f", "training.yaml", "--static", "-o", "json").out)
     assert [each["code"] for each in answer["findings"]] == ["static-kind"]

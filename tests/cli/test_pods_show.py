@@ -1,6 +1,6 @@
-"""``cpuctl pods show`` and ``pods diff``: what follows from pods, and what differs.
+"""``cpuctl pods show`` and ``pods diff``: what the kubelet makes of pods, and how pods differ.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+Snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, which are reviewed before
 they are kept.
 """
 
@@ -219,7 +219,7 @@ def test_replicas_are_listed_one_by_one_for_scripts(pods: Pods) -> None:
 
 
 @pytest.mark.parametrize("words", [("show", "-f", "gateway.yaml"), ("diff", "gateway.yaml", "gateway.yaml")])
-def test_streams_have_one_pod_a_line(words: tuple[str, ...], pods: Pods) -> None:
+def test_streams_have_one_pod_per_line(words: tuple[str, ...], pods: Pods) -> None:
     lines = pods(*words, "-o", "jsonl").out.splitlines()
     assert [json.loads(line) for line in lines] == answer(pods(*words, "-o", "json"))["pods"]
     assert len(lines) == 3
@@ -233,7 +233,7 @@ def test_quotas_charge_pods_in_their_order(pods: Pods) -> None:
     assert document["limitRanges"][0]["problems"]
 
 
-def test_gates_that_nobody_starts_with_are_told(pods: Pods) -> None:
+def test_gates_that_prevent_a_start_are_reported(pods: Pods) -> None:
     words = ("show", "-f", "web.yaml", "--feature-gates", "PodLevelResources=false")
     result = pods(*words, "--apiserver-feature-gates", "Strange=true")
     assert result.code == 0
@@ -263,12 +263,12 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
     assert [pod["outcome"] for pod in requested["pods"]] == ["Admitted"] * 3
 
 
-def test_usage_of_strangers_is_told(pods: Pods) -> None:
+def test_usage_of_missing_pods_is_reported(pods: Pods) -> None:
     result = pods("show", "-f", "gateway.yaml", "--usage", "usage.yaml")
     assert "warning: usage is given for pods that are missing: default/gone\n" in result.err
 
 
-def test_every_table_has_its_help(pods: Pods) -> None:
+def test_every_command_has_help(pods: Pods) -> None:
     bare = pods()
     assert bare.code == 0
     assert {"show", "diff", "lint"} <= set(bare.out.split())

@@ -1,4 +1,4 @@
-"""Policies on the command line: named, in a file, written anew, side by side, and told of in every answer."""
+"""Policies on the command line: built in, from a file, new, compared, and named in every answer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def planned(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
     return document
 
 
-def test_the_answer_says_that_no_kubelet_does_it(cpuctl: Cpuctl) -> None:
+def test_the_answer_says_that_no_kubelet_does_this(cpuctl: Cpuctl) -> None:
     document = planned(cpuctl, *WEB, "--policy", "katalyst,strategy=packing")
     reported = document["kubelet"]["policy"]
     assert (reported["name"], reported["origin"], reported["standing"]) == ("katalyst", "shipped", "what-if")
@@ -84,13 +84,13 @@ def test_the_answer_says_that_no_kubelet_does_it(cpuctl: Cpuctl) -> None:
     assert "no kubelet does this" in shown.out
 
 
-def test_without_a_policy_nothing_is_said_of_it(cpuctl: Cpuctl) -> None:
+def test_without_a_policy_the_answer_does_not_mention_policies(cpuctl: Cpuctl) -> None:
     document = planned(cpuctl, *WEB)
     assert "policy" not in document["kubelet"]
     assert "weighings" not in json.dumps(document)
 
 
-def test_one_in_a_file_shows_filters_scores_and_the_set_that_won(cpuctl: Cpuctl, mine: str) -> None:
+def test_a_policy_in_a_file_shows_filters_scores_and_the_chosen_set(cpuctl: Cpuctl, mine: str) -> None:
     document = planned(cpuctl, *WEB, "--policy", f"{mine}:Mine")
     [container] = document["pods"][0]["containers"]
     assert container["cpus"] == "27-30"
@@ -107,7 +107,7 @@ def test_one_in_a_file_shows_filters_scores_and_the_set_that_won(cpuctl: Cpuctl,
     assert "no kubelet does this" in reported.out
 
 
-def test_side_by_side_with_the_kubelet(cpuctl: Cpuctl, mine: str) -> None:
+def test_a_policy_is_compared_with_the_kubelet(cpuctl: Cpuctl, mine: str) -> None:
     document = planned(cpuctl, *WEB, "--compare", ".", f"{mine}:Mine")
     assert document["b"]["settings"] == f"policy={mine}:Mine"
     [pod] = document["pods"]
@@ -118,7 +118,7 @@ def test_side_by_side_with_the_kubelet(cpuctl: Cpuctl, mine: str) -> None:
     assert plain["summary"]["changed"] == 0
 
 
-def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine: str) -> None:
+def test_a_policy_can_sort_new_pods_and_evict_running_ones(cpuctl: Cpuctl, mine: str) -> None:
     two = ("-T", "a=4/4,1Gi", "-T", "b=4/4,1Gi")
     document = planned(cpuctl, *two, "--policy", f"{mine}:Reversed")
     assert [pod["name"] for pod in document["pods"]] == ["b", "a"]
@@ -169,18 +169,20 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
         ("MINE:Endless,budget=0.3", 4, "score took longer than 0.3 s"),
     ],
 )
-def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: int, reported: str) -> None:
+def test_invalid_policies_are_rejected(
+    cpuctl: Cpuctl, mine: str, policy: str, code: int, reported: str
+) -> None:
     done = cpuctl("plan", *NODE, *WEB, "--policy", *policy.replace("MINE", mine).split(" "))
     assert (done.code, done.out) == (code, "")
     assert reported.replace("MINE", mine) in done.err
 
 
-def test_a_policy_is_not_asked_without_the_static_policy(cpuctl: Cpuctl) -> None:
+def test_a_policy_is_not_used_without_the_static_policy(cpuctl: Cpuctl) -> None:
     done = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=4Gi", "-T", "web=1/1,1Gi", "--policy", "katalyst")
     assert "no policy is used" in done.err
 
 
-def test_all_policies_are_listed_with_what_they_are_made_after(cpuctl: Cpuctl) -> None:
+def test_all_policies_are_listed_with_their_sources(cpuctl: Cpuctl) -> None:
     listed = json.loads(cpuctl("policies", "list", "-o", "json").out)
     jsonschema.validate(listed, json.loads(schema_text("policies")))
     assert {each["name"] for each in listed["policies"]} >= {"static", "numa-allocation", "koordinator"}
@@ -188,7 +190,7 @@ def test_all_policies_are_listed_with_what_they_are_made_after(cpuctl: Cpuctl) -
     assert "no kubelet does what these policies do" in cpuctl("policies", "list").out
 
 
-def test_one_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
+def test_a_policy_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
     shown = json.loads(cpuctl("policies", "show", f"{mine}:Mine", "-o", "json").out)
     jsonschema.validate(shown, json.loads(schema_text("policydescription")))
     assert shown["text"] == MINE
@@ -197,7 +199,7 @@ def test_one_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
     assert "class Koordinator(Policy)" in cpuctl("policies", "show", "koordinator").out
 
 
-def test_the_commented_start_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_new_policy_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
     done = cpuctl("policies", "new", "mine.py", cwd=tmp_path)
     assert (done.code, done.out) == (0, "mine.py: try it with cpuctl plan --policy mine.py:Mine\n")
     path = str(tmp_path / "mine.py")
@@ -208,7 +210,7 @@ def test_the_commented_start_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_pat
     assert cpuctl("policies", "new", str(tmp_path / "mine")).code == 2
 
 
-def test_an_installed_package_brings_its_own(
+def test_an_installed_package_can_provide_policies(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my_policies.py").write_text(MINE)
@@ -225,15 +227,15 @@ def test_an_installed_package_brings_its_own(
     assert "AttributeError" in listed["broken"]["error"]
 
 
-def test_pictures_say_so_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_pictures_also_say_that_no_kubelet_does_this(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = {word: tmp_path / f"cpus.{word}" for word in ("svg", "html")}
     options = [each for word, path in files.items() for each in (f"--{word}", str(path))]
     assert cpuctl("plan", *NODE, *WEB, "--policy", "katalyst", *options).code == 0
     assert all("no kubelet does this" in path.read_text() for path in files.values())
 
 
-def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
-    """The kubelet's own reasons would not do where it admits the pod."""
+def test_explain_says_whether_kubelet_or_policy_rejects(cpuctl: Cpuctl) -> None:
+    """The kubelet's own reasons would be wrong if it admits the pod."""
     for cpus, rule in (("26", "policyInPlace"), ("40", "freeCores")):
         words = ("web", *NODE, "-T", f"web={cpus}/{cpus},2Gi", "--policy", "min-shared,cpus=4", "-o", "json")
         explained = json.loads(cpuctl("explain", *words).out)
@@ -245,10 +247,10 @@ def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
 
 
 @pytest.mark.parametrize("installed", [False, True])
-def test_the_page_alone_is_enough_to_write_one(
+def test_the_documentation_is_enough_to_write_a_policy(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
 ) -> None:
-    """What docs/policies.md shows is written to a file as it stands there, or into a package."""
+    """The example in docs/policies.md is written unchanged to a file, or into a package."""
     page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
     text, entry = (re.findall(f"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("python", "toml"))
     name, where = re.findall(r'^([a-z-]+) = "([a-z_]+):', entry, re.MULTILINE)[0]
@@ -270,7 +272,7 @@ def package(folder: Path, *entries: str) -> None:
     (info / "entry_points.txt").write_text("\n".join(("[cpuctl.policies]", *entries, "")))
 
 
-def test_explanations_name_the_policy_in_the_commands_that_they_suggest(cpuctl: Cpuctl) -> None:
+def test_commands_suggested_by_explain_name_the_policy(cpuctl: Cpuctl) -> None:
     words = ("web", *NODE, "-T", "web=40/40,2Gi", "--policy", "katalyst", "-o", "json")
     explained = json.loads(cpuctl("explain", *words).out)
     assert explained["pod"]["outcome"] == "Rejected"
@@ -294,7 +296,9 @@ events:
 """
 
 
-def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str, tmp_path: Path) -> None:
+def test_a_replay_uses_the_policy_in_place_of_every_kubelet(
+    cpuctl: Cpuctl, mine: str, tmp_path: Path
+) -> None:
     file = tmp_path / "timeline.yaml"
     file.write_text(TIMELINE.replace("{GATES}", "{}"))
     words = ("replay", str(file), "--policy", f"{mine}:Mine")
@@ -315,7 +319,7 @@ def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str
     assert "no policy is used" in cpuctl(*words).err
 
 
-def test_a_fleet_has_it_on_every_node_and_however_many_are_asked_at_once(cpuctl: Cpuctl, mine: str) -> None:
+def test_a_fleet_uses_the_policy_on_every_node_with_any_number_of_jobs(cpuctl: Cpuctl, mine: str) -> None:
     nodes = ("synthetic:1s1n4c2t,mem=16Gi", "synthetic:2s2n8c2t,mem=64Gi")
     reported = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
     words = ("fleet", "plan", *nodes, *reported, "-T", "small=2/2,1Gi x2", "-T", "large=40/40,1Gi")

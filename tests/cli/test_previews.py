@@ -1,4 +1,4 @@
-"""What the previews of KEP-5554 and KEP-6122 leave open is said where it happens."""
+"""Where the previews of KEP-5554 and KEP-6122 leave questions open, the answer says so."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def _milliseconds(text: str) -> float:
     return float(text[:-2]) if text.endswith("ms") else float(text[:-1]) * 1000
 
 
-def test_a_final_refusal_names_the_cpus_that_come_free(cpuctl: Cpuctl) -> None:
+def test_a_final_rejection_names_the_cpus_that_become_free(cpuctl: Cpuctl) -> None:
     assert " ".join(replayed(cpuctl).split()).count(FINAL) == 1
 
 
-def test_without_anybody_who_waits_it_is_just_final(cpuctl: Cpuctl) -> None:
-    """Before pod one shrinks nothing is held back."""
+def test_a_final_rejection_with_no_cpus_to_be_released_names_none(cpuctl: Cpuctl) -> None:
+    """Before pod one shrinks, no CPUs are held back."""
     early = {"at": "1500ms", "resize": {"pod": "two", "cpu": 6}}
     out = " ".join(replayed(cpuctl, early).split())
     assert (out.count("resize is infeasible"), out.count(FINAL)) == (2, 1)
 
 
-def test_a_resize_of_memory_alone_starts_the_delay_over_and_says_so(cpuctl: Cpuctl) -> None:
+def test_a_resize_of_memory_alone_restarts_the_delay_and_says_so(cpuctl: Cpuctl) -> None:
     assert OVER not in replayed(cpuctl)
     out = replayed(cpuctl, {"at": "4s", "resize": {"pod": "one", "memory": "2Gi"}})
     assert f"4s one app will release CPUs 9,19 after 5s and keep CPUs 1,11; {OVER}" in " ".join(out.split())

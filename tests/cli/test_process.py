@@ -1,4 +1,4 @@
-"""cpuctl as a process among others: signals, pipes, terminals, locales, full disks, missing permissions."""
+"""cpuctl as a process: signals, pipes, terminals, locales, full disks, missing permissions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS = 30
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return the environment without what changes answers, and with *changes*."""
+    """Return the environment without variables that change answers, updated with *changes*."""
     changing = ("NO_COLOR", "COLUMNS", "TERM", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "CPUCTL_DEBUG")
     kept = {
         key: value
@@ -39,7 +39,7 @@ def environment(**changes: str) -> dict[str, str]:
 def cpuctl(
     *words: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run cpuctl in a process of its own."""
+    """Run cpuctl in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "cpuctl", *words],
         input=stdin,
@@ -60,7 +60,7 @@ def test_manifests_come_from_standard_input() -> None:
     assert [pod["origin"] for pod in json.loads(done.stdout)["pods"]] == ["<stdin>:1"]
 
 
-def test_stdout_holds_the_answer_and_notes_go_to_stderr() -> None:
+def test_the_answer_goes_to_stdout_and_notes_to_stderr() -> None:
     done = cpuctl(*PLAN)
     assert done.stderr == b"note: kubelet version: 1.36 (default)\n"
     assert b"note:" not in done.stdout
@@ -68,19 +68,19 @@ def test_stdout_holds_the_answer_and_notes_go_to_stderr() -> None:
     assert cpuctl(*PLAN, "-o", "json").stderr == b""
 
 
-def test_quiet_silences_notes_and_nothing_else() -> None:
+def test_quiet_suppresses_only_notes() -> None:
     loud, quiet = cpuctl(*PLAN), cpuctl(*PLAN, "-q")
     assert (quiet.stdout, quiet.stderr) == (loud.stdout, b"")
 
 
-def test_a_no_exits_3_unless_told_otherwise() -> None:
+def test_a_no_exits_with_3_unless_exit_zero_is_given() -> None:
     no, ignored = cpuctl(*REJECTED), cpuctl(*REJECTED, "--exit-zero")
     assert (no.returncode, ignored.returncode) == (3, 0)
     assert no.stdout == ignored.stdout
 
 
 @pytest.mark.parametrize("stream", ["0<&-", "1>&-", "2>&-"])
-def test_closed_streams_are_empty_ones(stream: str) -> None:
+def test_closed_streams_are_treated_as_empty(stream: str) -> None:
     """The next file that is opened must not become standard input, output or error."""
     script = f'exec "$0" -m cpuctl "$@" {stream}'
     words = ["/bin/sh", "-c", script, sys.executable, *PLAN, "-o", "json"]
@@ -92,7 +92,7 @@ def test_closed_streams_are_empty_ones(stream: str) -> None:
 # Signals and pipes
 
 
-def test_interrupted_while_reading_exits_130_and_says_nothing() -> None:
+def test_interrupted_while_reading_it_exits_with_130_silently() -> None:
     # Background jobs are started with SIGINT ignored, and the tests may run in one.
     program = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
@@ -102,7 +102,7 @@ def test_interrupted_while_reading_exits_130_and_says_nothing() -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT) as process:
         assert process.stdin is not None
-        # More than a pipe holds: once all of it is taken, the process is reading and waits for the end.
+        # More than a pipe holds: once all of it is written, the process is reading and waits for the end.
         process.stdin.write(b"# a comment\n" * 100_000)
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
@@ -110,8 +110,8 @@ def test_interrupted_while_reading_exits_130_and_says_nothing() -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly() -> None:
-    """Death by SIGPIPE is what a shell shows as 141."""
+def test_a_closed_pipe_ends_the_process_quietly() -> None:
+    """The shell shows death by SIGPIPE as exit code 141."""
     words = [sys.executable, "-m", "cpuctl", "plan", *MACHINE, "-T", "web=1/1,1Gi x1000", "-o", "json"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, cwd=ROOT) as process:
@@ -134,7 +134,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly() -> None:
     ],
     ids=lambda words: " ".join(words[-2:]),
 )
-def test_a_full_disk_is_told_shortly(words: tuple[str, ...]) -> None:
+def test_a_full_disk_is_reported_in_one_line(words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(
             [sys.executable, "-m", "cpuctl", *words],
@@ -169,7 +169,7 @@ def seen_on_a_terminal(*words: str, **changes: str) -> str:
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 4096)
-    except OSError:  # Linux's way to say that the other side is closed
+    except OSError:  # this is how Linux reports that the other side is closed
         return b""
 
 
@@ -195,7 +195,7 @@ def test_without_colour_there_are_no_escape_codes(words: tuple[str, ...]) -> Non
 
 @pytest.fixture
 def odd_names(tmp_path: Path) -> list[bytes]:
-    """Files whose names are not ASCII, the second not even UTF-8."""
+    """Files with names that are not ASCII; the second is not even UTF-8."""
     folder = os.fsencode(tmp_path)
     names = [folder + "/größe-世界.yaml".encode(), folder + b"/caf\xe9.yaml"]
     for name in names:
@@ -226,7 +226,7 @@ def test_every_locale_gets_an_answer(locale: dict[str, str], form: str, odd_name
         assert "größe-世界.yaml" in read["pods"][0]["origin"] or "PYTHONUTF8" in locale
 
 
-def test_boxes_are_plain_where_the_terminal_has_no_others() -> None:
+def test_boxes_are_ascii_if_the_terminal_supports_no_others() -> None:
     done = cpuctl("topology", "map", *MACHINE, env=environment(PYTHONIOENCODING="ascii"))
     assert done.stdout.startswith(b"+- Socket 0 -")
 
@@ -247,7 +247,7 @@ sys.exit(run(sys.argv[1:]))
 
 
 def cpuctl_as_nobody(*words: str) -> subprocess.CompletedProcess[bytes]:
-    """Run cpuctl as a user who may read only what everybody may."""
+    """Run cpuctl as a user who may read only what everybody may read."""
     return subprocess.run(
         [sys.executable, "-c", AS_NOBODY, *words],
         capture_output=True,
@@ -265,7 +265,7 @@ def test_the_live_machine_is_read_without_root() -> None:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Iterator[Path]:
-    """A folder that only its owner may enter, with an input of every kind."""
+    """A folder that only its owner may enter, with one input of each kind."""
     folder = tmp_path / "closed"
     folder.mkdir()
     (folder / "pods.yaml").write_text(POD % "web")
@@ -284,7 +284,7 @@ def closed(tmp_path: Path) -> Iterator[Path]:
         (("topology", "-m"), "machine.tar.xz"),
     ],
 )
-def test_what_may_not_be_read_is_the_nodes_refusal(words: tuple[str, ...], name: str, closed: Path) -> None:
+def test_missing_permissions_exit_with_5(words: tuple[str, ...], name: str, closed: Path) -> None:
     done = cpuctl_as_nobody(*words, str(closed / name))
     assert done.stderr.decode().splitlines() == [
         f"error: {closed / name}: cannot be read: permission denied",
@@ -293,8 +293,8 @@ def test_what_may_not_be_read_is_the_nodes_refusal(words: tuple[str, ...], name:
     assert (done.returncode, done.stdout) == (5, b"")
 
 
-def test_a_configuration_that_may_not_be_read_is_not_taken_for_an_absent_one(closed: Path) -> None:
-    """On most nodes /var/lib/kubelet is root's own."""
+def test_an_unreadable_configuration_is_not_treated_as_absent(closed: Path) -> None:
+    """On most nodes only root may read /var/lib/kubelet."""
     script = AS_NOBODY.replace(
         "from cpuctl.cli.app import run",
         "from cpuctl.cli.app import run\nfrom cpuctl.inputs import configuration as config_inputs\n"
@@ -327,7 +327,9 @@ def defect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("defect")
-def test_a_defect_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_reported_as_an_internal_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("CPUCTL_DEBUG", raising=False)
     assert run(["topology", *MACHINE, "-o", "json"]) == 1
     out, err = capsys.readouterr()
@@ -339,8 +341,8 @@ def test_a_defect_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 
 @pytest.mark.usefixtures("defect")
-def test_debugging_shows_where_a_defect_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What run() does not catch becomes the interpreter's traceback."""
+def test_debugging_shows_the_place_of_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that run() does not catch becomes the interpreter's traceback."""
     monkeypatch.setenv("CPUCTL_DEBUG", "1")
     with pytest.raises(LookupError) as caught:
         run(["topology", *MACHINE, "-o", "json"])

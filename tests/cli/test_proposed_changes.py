@@ -1,4 +1,4 @@
-"""What would change an answer is done as its line says it: then it holds, word by word."""
+"""Every proposed change is made as its text says, and then has the promised result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pod = dict[str, Any]
 
 
 def pod(name: str, **containers: dict[str, Any]) -> Pod:
-    """Write a pod; of its containers the limits, or all their resources."""
+    """Write a pod with its containers' limits, or with all of their resources."""
     listed = [
         {"name": each, "resources": found if "requests" in found else {"limits": found}}
         for each, found in containers.items()
@@ -64,11 +64,11 @@ EXPLAINED: dict[str, tuple[tuple[str, ...], list[Pod]]] = {
         [pod("a", app=whole(12)), pod("b", app=whole(12)), pod("c", app=whole(10))],
     ),
 }
-"""The options of a node, and its pods in the order in which they came; what becomes of c is explained."""
+"""The options of a node, and its pods in the order of their creation; the outcome for c is explained."""
 
 
 class Node:
-    """Asks about pods of a file, which somebody changes."""
+    """Asks about the pods in a file, and changes them as suggested."""
 
     def __init__(self, name: str, directory: Path, cpuctl: Cpuctl) -> None:
         self.words, self.pods = EXPLAINED[name]
@@ -84,7 +84,7 @@ class Node:
         return json.loads(result.out)
 
     def done(self, suggestion: Any) -> Any:
-        """Do what a suggestion says, and ask again."""
+        """Make a suggested change, and ask again."""
         pods, change = copy.deepcopy(self.pods), suggestion["change"]
         names = [each["metadata"]["name"] for each in pods]
         match suggestion["kind"]:
@@ -112,7 +112,7 @@ class Node:
         return self.ask(pods)
 
     def without(self, pods: list[Pod], gone: list[str]) -> Any:
-        """Let all but c run, delete some of them, and let c come: the others stay where they are."""
+        """Let all but c run, delete some of them, and add c: the others stay where they are."""
         others = [each for each in pods if each["metadata"]["name"] != "c"]
         state, running = str(self.file.parent / "state"), self.file.parent / "running.json"
         reported = (*NODE, *self.words)
@@ -129,8 +129,8 @@ class Node:
 
 
 @pytest.mark.parametrize("name", EXPLAINED)
-def test_what_explain_proposes_holds(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """The pod gets what stands under RESULT."""
+def test_changes_proposed_by_explain_work(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The pod gets what RESULT promises."""
     node = Node(name, tmp_path, cpuctl)
     suggestions = node.ask(node.pods)["suggestions"]
     assert suggestions
@@ -140,22 +140,22 @@ def test_what_explain_proposes_holds(name: str, tmp_path: Path, cpuctl: Cpuctl) 
         assert again["containers"] == suggestion["containers"], suggestion["words"]
 
 
-def test_every_kind_of_change_is_done(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_every_kind_of_change_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> None:
     nodes = (Node(name, tmp_path, cpuctl) for name in EXPLAINED)
     reported = {each["kind"] for node in nodes for each in node.ask(node.pods)["suggestions"]}
     assert reported == {"setting", "request", "removal", "order"}
 
 
 SHARED: dict[str, Pod] = {
-    "Burstable by CPUs": pod("p", app={"requests": {"cpu": "1500m"}, "limits": whole(2)}),
+    "Burstable because of CPUs": pod("p", app={"requests": {"cpu": "1500m"}, "limits": whole(2)}),
     "without memory": pod("p", app={"cpu": "2"}),
-    "a part of a CPU": pod("p", app={"cpu": "2500m", "memory": "1Gi"}),
-    "another container without anything": pod("p", app=whole(2), side={}, log={}),
+    "a fraction of a CPU": pod("p", app={"cpu": "2500m", "memory": "1Gi"}),
+    "other containers without resources": pod("p", app=whole(2), side={}, log={}),
     "another container that is Burstable": pod(
         "p", app=whole(2), side={"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
     ),
-    "nothing at all": pod("p", app={}),
-    "resources of the pod": {
+    "no resources": pod("p", app={}),
+    "pod-level resources": {
         **(found := pod("p", app=whole(2), side={"cpu": "100m", "memory": "64Mi"})),
         "spec": {**found["spec"], "resources": {"limits": {"cpu": "4", "memory": "4Gi"}}},
     },
@@ -163,7 +163,7 @@ SHARED: dict[str, Pod] = {
 
 
 def edit(manifest: Pod, change: Any) -> None:
-    """Write an amount at its path, or take out what stands there."""
+    """Set an amount at its path, or remove it."""
     *above, last = re.findall(r"[\w/-]+", change["path"].partition("(")[0])
     if "hugepages" in change["path"]:
         raise AssertionError(change)
@@ -177,8 +177,10 @@ def edit(manifest: Pod, change: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_what_pods_show_proposes_brings_exclusive_cpus(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Every container's smallest change, done to a manifest."""
+def test_changes_proposed_by_pods_show_lead_to_exclusive_cpus(
+    name: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Each container's smallest change is applied to the manifest."""
 
     def shown(manifest: Pod) -> list[Any]:
         (tmp_path / "pod.json").write_text(json.dumps(manifest))
@@ -209,8 +211,8 @@ def test_what_pods_show_proposes_brings_exclusive_cpus(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", ["plan", "explain c", "checkpoint new", "resize --set c:cpu=3"])
-def test_an_option_is_proposed_where_there_is_one(command: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Of pods that have ended: a resize and new state files are of pods that run."""
+def test_an_option_is_proposed_if_there_is_one(command: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Pods that have ended can be included, except by commands about running pods."""
     items = [{**pod("ended", app=whole(2)), "status": {"phase": "Succeeded"}}, pod("c", app=whole(2))]
     (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     reported = (*NODE[1:], *arguments(STATIC), "--kubelet-version", "1.36", "-f", str(tmp_path / "pods.json"))
@@ -224,11 +226,11 @@ def test_an_option_is_proposed_where_there_is_one(command: str, tmp_path: Path, 
 
 
 PROSE = {"accepts", "cannot", "computes", "is", "reads", "that"}
-"""What stands behind the name in sentences about the program."""
+"""What follows the name in sentences about the program."""
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Yield the strings of a module that name a command, f-strings with gaps, but no docstrings."""
+    """Yield a module's strings that name a command, including f-strings with gaps, but not docstrings."""
     source = file.read_text()
     if "cpuctl " not in source:
         return
@@ -245,7 +247,7 @@ def texts(file: Path) -> Iterator[str]:
 
 @cache
 def named_commands() -> set[tuple[str, ...]]:
-    """Collect what stands behind ``cpuctl`` in strings: words up to the first option, and its options."""
+    """Collect what follows ``cpuctl`` in strings: words up to the first option, and the options."""
     found: set[tuple[str, ...]] = set()
     for file in (ROOT / "cpuctl").rglob("*.py"):
         for text in texts(file):
@@ -254,8 +256,8 @@ def named_commands() -> set[tuple[str, ...]]:
     return found
 
 
-def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
-    """With the options behind it: a proposal that does not parse helps nobody."""
+def test_every_command_named_in_a_text_exists(cpuctl: Cpuctl) -> None:
+    """Its options exist too: a proposal that does not parse is useless."""
     wrong = []
 
     @cache
@@ -270,7 +272,7 @@ def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
             wrong.append(words)
             continue
         reported = help_of(plain[0])
-        # Without a verb a group means its first.
+        # A group without a verb means its first one.
         verb = next(
             (each for each in (*plain[1:2], "show") if re.search(rf"^  {each}  +", reported, re.MULTILINE)),
             "",

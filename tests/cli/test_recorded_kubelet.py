@@ -1,4 +1,4 @@
-"""A recording's flags and drop-in files: they are part of what its kubelet was told."""
+"""The flags and drop-in files in a recording are part of its kubelet's configuration."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def settings(result: Result) -> dict[str, tuple[Any, str | None]]:
     return {each["setting"]: (each["value"], each["where"]) for each in document(result)["settings"]}
 
 
-def test_flags_and_drop_ins_count(archive: str, cpuctl: Cpuctl) -> None:
+def test_recorded_flags_and_drop_ins_are_used(archive: str, cpuctl: Cpuctl) -> None:
     found = settings(cpuctl("config", "show", "-m", archive, "-o", "json"))
     drop_in = f"{archive}: etc/kubernetes/kubelet.conf.d/10.conf"
     assert found["reservedSystemCPUs"] == ("0", "--reserved-cpus")
@@ -64,12 +64,12 @@ def test_flags_and_drop_ins_count(archive: str, cpuctl: Cpuctl) -> None:
     assert found["maxPods"] == (110, f"{archive}: var/lib/kubelet/config.yaml:5")
 
 
-def test_relative_paths_belong_to_where_the_node_had_the_file(archive: str, cpuctl: Cpuctl) -> None:
+def test_relative_paths_are_relative_to_the_file_on_the_node(archive: str, cpuctl: Cpuctl) -> None:
     found = settings(cpuctl("config", "show", "-m", archive, "-o", "json"))
     assert found["staticPodPath"][0] == "/etc/k/manifests"
 
 
-def test_a_check_and_a_plan_take_them_too(archive: str, cpuctl: Cpuctl) -> None:
+def test_check_and_plan_use_recorded_flags_and_drop_ins(archive: str, cpuctl: Cpuctl) -> None:
     check = document(cpuctl("config", "check", "-m", archive, "-o", "json"))
     assert check["node"]["reservedCPUs"] == "0"
     plan = document(cpuctl("plan", "-m", archive, "-T", "web=1/1,1Gi", "-o", "json"))
@@ -79,16 +79,14 @@ def test_a_check_and_a_plan_take_them_too(archive: str, cpuctl: Cpuctl) -> None:
         assert answer["sources"]["recordedArguments"] == {"value": "--reserved-cpus=0", "from": "capture"}
 
 
-def test_flags_that_are_given_come_after_the_recorded_ones(archive: str, cpuctl: Cpuctl) -> None:
+def test_given_flags_override_the_recorded_ones(archive: str, cpuctl: Cpuctl) -> None:
     given = "--reserved-cpus=1 --max-pods=9"
     found = settings(cpuctl("config", "show", "-m", archive, "--kubelet-args", given, "-o", "json"))
     assert (found["reservedSystemCPUs"][0], found["maxPods"][0]) == ("1", 9)
     assert found["topologyManagerPolicy"][0] == "restricted"
 
 
-def test_a_directory_that_is_given_takes_the_place_of_the_recorded_one(
-    archive: str, tmp_path: Path, cpuctl: Cpuctl
-) -> None:
+def test_a_given_directory_replaces_the_recorded_one(archive: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.conf").write_text(f"{HEAD}maxPods: 7\n")
@@ -97,7 +95,7 @@ def test_a_directory_that_is_given_takes_the_place_of_the_recorded_one(
     assert found["reservedSystemCPUs"] == ("0", "--reserved-cpus")
 
 
-def test_with_another_configuration_nothing_of_them_counts(
+def test_recorded_flags_and_drop_ins_are_ignored_with_another_configuration(
     archive: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "other.yaml").write_text(HEAD)
@@ -107,7 +105,7 @@ def test_with_another_configuration_nothing_of_them_counts(
     assert "reservedSystemCPUs" not in {each["setting"] for each in answer["settings"]}
 
 
-def test_a_kubelet_without_a_file_goes_by_its_flags(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_kubelet_without_a_file_uses_its_flags(tmp_path: Path, cpuctl: Cpuctl) -> None:
     state = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
     node = texts("kubelet", "--max-pods=7") | {"var/lib/kubelet/cpu_manager_state": state}
     archive = captured(tmp_path, cpuctl, node)
@@ -117,10 +115,8 @@ def test_a_kubelet_without_a_file_goes_by_its_flags(tmp_path: Path, cpuctl: Cpuc
     assert settings(cpuctl("config", "show", "-m", archive, "-o", "json"))["maxPods"] == (7, "--max-pods")
 
 
-def test_a_file_that_flags_name_and_the_node_lacks_is_not_taken_for_the_defaults(
-    tmp_path: Path, cpuctl: Cpuctl
-) -> None:
-    """So it is on a node that has yet to join: its kubelet ends."""
+def test_a_missing_configuration_file_is_not_treated_as_defaults(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A node that has not joined yet is like that: its kubelet exits."""
     unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k/main.yaml\n"
     archive = captured(tmp_path, cpuctl, texts() | {"etc/systemd/system/kubelet.service": unit})
     for question in (("config", "check"), ("plan", "-T", "web=1/1,1Gi"), ("checkpoint", "verify")):
@@ -131,7 +127,9 @@ def test_a_file_that_flags_name_and_the_node_lacks_is_not_taken_for_the_defaults
         )
 
 
-def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_the_reason_for_a_missing_configuration_file_in_a_tree_is_not_guessed(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
     unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k/main.yaml\n"
     tree = str(written(small_machine() | {"etc/systemd/system/kubelet.service": unit}, tmp_path))
     for words in (("config", "check", "-m", tree), ("audit", "--root", tree)):
@@ -141,7 +139,7 @@ def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path
         assert "hint: specify a configuration with --kubelet-config" in result.err
 
 
-def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_drop_ins_not_known_to_be_used_are_ignored(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = texts() | {"etc/kubernetes/kubelet.conf.d/a.conf": f"{HEAD}maxPods: 7\n"}
     archive = captured(tmp_path, cpuctl, node)
     result = cpuctl("config", "show", "-m", archive)
@@ -153,7 +151,7 @@ def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl:
     assert "maxPods" not in result.out
 
 
-def test_drop_ins_that_could_not_be_recorded_are_missed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_drop_ins_that_could_not_be_recorded_are_an_error(tmp_path: Path, cpuctl: Cpuctl) -> None:
     archive = captured(tmp_path, cpuctl, texts(*COMMAND, **{"main.yaml": MAIN, "d/10.conf": "maxPods: 1"}))
     result = cpuctl("config", "check", "-m", archive)
     assert (result.code, result.out) == (4, "")
@@ -163,7 +161,7 @@ def test_drop_ins_that_could_not_be_recorded_are_missed(tmp_path: Path, cpuctl: 
     )
 
 
-def test_a_bad_flag_is_blamed_on_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_an_invalid_flag_is_attributed_to_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
     archive = captured(tmp_path, cpuctl, texts("kubelet", "--max-pods=many"))
     result = cpuctl("config", "check", "-m", archive, "-o", "json")
     assert result.code == 3
@@ -172,14 +170,14 @@ def test_a_bad_flag_is_blamed_on_the_recording(tmp_path: Path, cpuctl: Cpuctl) -
     assert answer["findings"][0]["where"] == f"{archive}: the recorded kubelet's flags"
 
 
-def test_a_bad_field_is_blamed_on_its_place_in_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_an_invalid_field_is_located_in_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
     archive = captured(tmp_path, cpuctl, texts("kubelet", "--config=/etc/k/a", a=f"{HEAD}maxPods: many"))
     finding = json.loads(cpuctl("config", "check", "-m", archive, "-o", "json").out)["findings"][0]
     assert finding["where"] == f"{archive}: var/lib/kubelet/config.yaml:4"
     assert finding["setting"] == "maxPods"
 
 
-def test_with_nothing_but_a_release_there_is_no_drop_in_directory(archive: str, cpuctl: Cpuctl) -> None:
+def test_the_drop_in_directory_is_rejected_by_releases_without_it(archive: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("config", "check", "-m", archive, "--kubelet-version", "1.27", "-o", "json")
     assert result.code == 3
     assert json.loads(result.out)["start"]["error"] == "unknown flag: --config-dir"
@@ -228,7 +226,7 @@ def test_a_check_finds_what_a_verification_finds(stuck: str, cpuctl: Cpuctl) -> 
     assert not any("state files" in each["what"] for each in check["notLookedAt"])
 
 
-def test_the_word_of_both_ends_of_an_upgrade_is_that_of_the_state(stuck: str, cpuctl: Cpuctl) -> None:
+def test_both_ends_of_an_upgrade_start_on_the_recorded_state(stuck: str, cpuctl: Cpuctl) -> None:
     start = document(cpuctl("config", "versions", "--from=1.36", "-m", stuck, "-o", "json"))["start"]
     assert start["from"]["stage"] == start["to"]["stage"] == "cpuManagerStart"
 
@@ -240,11 +238,11 @@ JUDGING = (
     ("plan", "-T", "web=1/1,1Gi"),
     ("explain", "-T", "web=1/1"),
 )
-"""Commands that look at a recording's state files, and what they need."""
+"""Commands that check a recording's state files, with the arguments they need."""
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
-def test_what_all_releases_come_to_is_said_though_nobody_names_one(
+def test_an_outcome_that_all_releases_share_is_reported_without_a_release(
     words: tuple[str, ...], stuck: str, cpuctl: Cpuctl
 ) -> None:
     start = json.loads(cpuctl(*words, "-m", stuck, "-o", "json").out)["start"]
@@ -254,10 +252,10 @@ def test_what_all_releases_come_to_is_said_though_nobody_names_one(
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
-def test_a_release_is_assumed_that_has_the_flags_of_the_node(
+def test_the_assumed_release_has_the_flags_of_the_node(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """The newest release would end at a flag that is gone: it is not the one that runs there."""
+    """The newest release would exit because of a removed flag, so it is not the one that runs there."""
     node = texts(*COMMAND, "--pod-infra-container-image=pause", **{"main.yaml": MAIN})
     archive = captured(tmp_path, cpuctl, node)
     result = cpuctl(*words, "-m", archive, "-o", "json")
@@ -277,11 +275,11 @@ ALL_ASKING = (
     ("resize", "-T", "web=1/1,1Gi", "--set", "web:cpu=2"),
     ("audit",),
 )
-"""All commands that are told of one node's kubelet."""
+"""All commands that take one node's kubelet."""
 
 
-def told_of(words: tuple[str, ...], archive: str, cpuctl: Cpuctl) -> tuple[dict[str, Any], str]:
-    """Return an answer's sources, empty where it has none, and what is said beside it."""
+def sources_and_notes(words: tuple[str, ...], archive: str, cpuctl: Cpuctl) -> tuple[dict[str, Any], str]:
+    """Return an answer's sources, empty if it has none, and what is written to stderr."""
     result = cpuctl(*words, "-m", archive) if "nrt" in words else cpuctl(*words, "-m", archive, "-o", "json")
     answer = {} if "nrt" in words else json.loads(result.out)
     start = answer.get("start", {})
@@ -290,10 +288,10 @@ def told_of(words: tuple[str, ...], archive: str, cpuctl: Cpuctl) -> tuple[dict[
 
 
 @pytest.mark.parametrize("words", ALL_ASKING, ids=" ".join)
-def test_a_release_is_assumed_that_has_the_gates_of_the_node(
+def test_the_assumed_release_has_the_gates_of_the_node(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """Gates that no release has do not count."""
+    """Gates that no release has are ignored."""
     node = texts(*COMMAND, **{"main.yaml": f"{MAIN}featureGates: {{CPUManager: true, AllBeta: false}}\n"})
     archive = captured(tmp_path, cpuctl, node)
     why = (
@@ -301,13 +299,13 @@ def test_a_release_is_assumed_that_has_the_gates_of_the_node(
         "1.32 is assumed, the newest release with all of these gates (set the node's release with "
         "--kubelet-version)"
     )
-    sources, stated = told_of(words, archive, cpuctl)
+    sources, stated = sources_and_notes(words, archive, cpuctl)
     assert stated.splitlines().count(why) == 1
     assert sources.get("kubeletVersion", {"value": "1.32"})["value"] == "1.32"
 
 
 @pytest.mark.parametrize("verb", ["list", "check", "plan"])
-def test_a_fleet_assumes_it_of_each_node(verb: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_fleet_assumes_a_release_for_each_node(verb: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = texts(*COMMAND, **{"main.yaml": f"{MAIN}featureGates: {{CPUManager: true}}\n"})
     captured(tmp_path, cpuctl, node)
     pods = ("-T", "web=1/1,1Gi") if verb == "plan" else ()
@@ -316,9 +314,7 @@ def test_a_fleet_assumes_it_of_each_node(verb: str, tmp_path: Path, cpuctl: Cpuc
     assert "unrecognized feature gate" not in result.out
 
 
-def test_gates_that_are_given_and_flags_of_the_node_are_those_of_one_release(
-    tmp_path: Path, cpuctl: Cpuctl
-) -> None:
+def test_the_assumed_release_has_given_gates_and_flags_of_the_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = texts(*COMMAND, "--pod-infra-container-image=pause", **{"main.yaml": MAIN})
     archive = captured(tmp_path, cpuctl, node)
 
@@ -333,17 +329,17 @@ def test_gates_that_are_given_and_flags_of_the_node_are_those_of_one_release(
     assert "is assumed" not in named.err
     assert "unknown flag: --pod-infra-container-image" in named.out
     assert assumed("CPUManager=true,TopologyManager=true") == ("1.28", "Started")
-    # Gates that no release has, or none with all of the others.
+    # Gates that no release has, or that no release has together with all others.
     assert assumed("Nonsense=true") == ("1.34", "Refused")
     assert assumed("CPUManager=true,Nonsense=true") == ("1.32", "Refused")
     assert assumed("TopologyManager=true,DRAWorkloadResourceClaims=true") == ("1.34", "Refused")
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
-def test_where_releases_differ_over_a_file_each_is_named(
+def test_releases_that_disagree_on_a_state_file_are_listed(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """Claims are read since they are on by default; before, what their file says does not matter."""
+    """Claims are read since they are on by default; before that, their file does not matter."""
     (tmp_path / "dra_manager_state").write_text("{")
     requested = (*words, "-m", "synthetic:1s1n4c1t,mem=8Gi", "--state", str(tmp_path), "-o", "json")
     document = json.loads(cpuctl(*requested).out)
@@ -375,7 +371,7 @@ STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_state_file_that_is_named_is_answered_like_a_recorded_one(
+def test_a_named_state_file_is_treated_like_a_recorded_one(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "cpu_manager_state").write_text(STATE)
@@ -388,8 +384,8 @@ def test_a_state_file_that_is_named_is_answered_like_a_recorded_one(
     assert "checkpoint is corrupted" in start["error"]
 
 
-def test_a_release_that_is_assumed_is_asked_for_by_what_is_proposed(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """``checkpoint repair`` and ``verify`` judge no state file without it."""
+def test_proposed_commands_require_a_release_if_it_was_assumed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """``checkpoint repair`` and ``verify`` do not judge a state file without a release."""
     state = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
     node = texts(*COMMAND, **{"main.yaml": MAIN}) | {"var/lib/kubelet/cpu_manager_state": state}
     requested = ("config", "check", "-m", captured(tmp_path, cpuctl, node), "-o", "json")
@@ -403,7 +399,7 @@ def test_a_release_that_is_assumed_is_asked_for_by_what_is_proposed(tmp_path: Pa
         assert done.code in (0, 3), done
 
 
-def test_state_files_that_only_root_may_read_are_named(
+def test_state_files_that_only_root_may_read_are_mentioned(
     stuck: str, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def closed(*_: object) -> NoReturn:
@@ -417,13 +413,13 @@ def test_state_files_that_only_root_may_read_are_named(
     assert cpuctl("config", "check", *RELEASE, "-m", stuck, "--state", stuck).code == 5
 
 
-def test_a_machine_without_state_files_is_named(archive: str, cpuctl: Cpuctl) -> None:
+def test_a_machine_without_state_files_is_mentioned(archive: str, cpuctl: Cpuctl) -> None:
     unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notLookedAt"][0]["what"]
     assert unseen == f"state files: {archive} has none (see cpuctl checkpoint verify STATE)"
 
 
 @pytest.mark.parametrize("words", [("config", "check"), ("plan", "-T", "web=1/1,1Gi")])
-def test_the_recorded_control_groups_tell_their_version(
+def test_the_version_of_recorded_control_groups_is_detected(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
@@ -437,10 +433,10 @@ def test_the_recorded_control_groups_tell_their_version(
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
-def test_where_releases_differ_over_a_configuration_each_is_named(
+def test_releases_that_disagree_on_a_configuration_are_listed(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """Since 1.35 a kubelet does not run on cgroup v1 unless it is told to."""
+    """Since 1.35 a kubelet does not run on cgroup v1 unless configured to."""
     groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
 
     def start(name: str, reported: str) -> dict[str, Any]:
@@ -457,10 +453,8 @@ def test_where_releases_differ_over_a_configuration_each_is_named(
     assert start("taking", "failCgroupV1: false\n") == {"outcome": "Started"}
 
 
-def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
-    tmp_path: Path, cpuctl: Cpuctl
-) -> None:
-    """Its configuration is there, but nothing says what it would be started with."""
+def test_unknown_flags_are_mentioned_if_the_kubelet_would_start(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The configuration is there, but nothing shows which flags the kubelet is started with."""
     config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
     node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
     pods = ("-T", "web=1/1,1Gi")
@@ -483,7 +477,7 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
         assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
 
 
-def test_a_start_that_depends_on_unknown_flags_names_the_command_to_specify_them(
+def test_a_start_that_depends_on_unknown_flags_proposes_to_specify_them(
     tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     config = f"{HEAD}cpuManagerPolicy: static\n"
@@ -506,7 +500,7 @@ K3S = {
 }
 
 
-def test_a_kubelet_inside_k3s_is_told_what_its_files_say_live_or_recorded(
+def test_the_kubelet_of_k3s_is_configured_by_its_files_live_or_recorded(
     tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     archive = captured(tmp_path, cpuctl, small_machine() | K3S)
@@ -554,8 +548,8 @@ SYSCONFIG = {
     '  --max-pods=77"\n'
     "RESERVED='cpu=1, memory=2Gi'\n",
 }
-"""A node of kubeadm's RPM: the flags of its administrator are in /etc/sysconfig."""
-TOLD = {
+"""A node with kubeadm's RPM: its administrator's flags are in /etc/sysconfig."""
+FLAGS_IN_EFFECT = {
     "maxPods": (77, "--max-pods"),
     "reservedSystemCPUs": ("0,2", "--reserved-cpus"),
     "cpuManagerPolicyOptions.full-pcpus-only": ("true", "--cpu-manager-policy-options"),
@@ -565,8 +559,8 @@ TOLD = {
 
 
 @pytest.mark.parametrize("kind", ["directory", "root.tar", "capture"])
-def test_flags_of_an_rpm_are_those_of_etc_sysconfig(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Quotes, escaped ends of lines, split and whole variables as systemd has them."""
+def test_flags_of_an_rpm_are_read_from_etc_sysconfig(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Quotes, escaped line ends, split and whole variables are handled as systemd does."""
     node = small_machine() | SYSCONFIG
     machine = captured(tmp_path, cpuctl, node) if kind == "capture" else str(written(node, tmp_path / "node"))
     if kind == "root.tar":
@@ -575,11 +569,11 @@ def test_flags_of_an_rpm_are_those_of_etc_sysconfig(kind: str, tmp_path: Path, c
         machine = str(tmp_path / kind)
     result = cpuctl("config", "show", "-m", machine, "-o", "json")
     found = settings(result)
-    assert {name: found[name] for name in TOLD} == TOLD
+    assert {name: found[name] for name in FLAGS_IN_EFFECT} == FLAGS_IN_EFFECT
     assert "unknownFlags" not in document(result)["sources"]
 
 
-def test_flags_of_etc_sysconfig_count_below_a_root(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_flags_of_etc_sysconfig_are_used_below_a_root(tmp_path: Path, cpuctl: Cpuctl) -> None:
     state = {"var/lib/kubelet/cpu_manager_state": '{"policyName":"none","defaultCpuSet":"","checksum":1}'}
     root = str(written(small_machine() | SYSCONFIG | state, tmp_path / "node"))
     for words in (("audit",), ("checkpoint", "repair", "--kubelet-version", "1.36")):
@@ -590,8 +584,8 @@ def test_flags_of_etc_sysconfig_count_below_a_root(tmp_path: Path, cpuctl: Cpuct
 
 
 @pytest.mark.parametrize("kind", ["directory", "capture"])
-def test_the_file_that_holds_a_bad_flag_is_named(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """With its line, and both where it stands twice; a flag in a comment is none."""
+def test_the_file_with_an_invalid_flag_is_named(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """With its line, and with both places if the flag is set twice; flags in comments do not count."""
     extra = "# ARGS=--keep-terminated-pod-volumes\nRESERVED=cpu=1\nKUBELET_EXTRA_ARGS=--max-pods=many\n"
     kubeadm = 'KUBELET_KUBEADM_ARGS="--keep-terminated-pod-volumes=true --max-pods=5"\n'
     node = small_machine() | SYSCONFIG

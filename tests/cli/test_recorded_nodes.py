@@ -1,4 +1,4 @@
-"""Audits of nodes that were recorded in guests, with a real kernel's files and a fault of every kind."""
+"""Audits of nodes recorded in guests, with files of a real kernel and one fault of each kind."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_every_planted_fault_is_found_and_nothing_else(folder: Path, cpuctl: Cpu
     check_planted(found, json.loads((folder / "planted.json").read_text()))
 
 
-def test_without_names_the_same_is_found_as_far_as_it_can_be(folder: Path, cpuctl: Cpuctl) -> None:
-    """Which of its pod's containers the one with a wrong set is, and so its NUMA nodes, nobody knows."""
+def test_without_names_the_audit_finds_all_it_can(folder: Path, cpuctl: Cpuctl) -> None:
+    """It is unknown which container of the pod has the wrong set, and so which NUMA nodes it should have."""
     planted = json.loads((folder / "planted.json").read_text())
     found = by_code(reported(folder, cpuctl, "audit"))
     assert found.keys() == planted.keys() - {"escaped", "mems-differ"} | {"entry-unclaimed"}
 
 
-def test_groups_are_shown_with_what_differs(folder: Path, cpuctl: Cpuctl) -> None:
+def test_groups_are_shown_with_differences(folder: Path, cpuctl: Cpuctl) -> None:
     shown = reported(folder, cpuctl, "cgroups", "show", "--pods", str(folder / "pods.json"))
     containers = [each for each in shown["groups"] if each["level"] == "container"]
     assert {each["owner"]["container"] for each in containers} == {"server", "forwarder", "front", None}
@@ -52,7 +52,7 @@ def test_groups_are_shown_with_what_differs(folder: Path, cpuctl: Cpuctl) -> Non
     assert differing == {"server"}
 
 
-def test_the_plan_mends_the_one_container(folder: Path, cpuctl: Cpuctl) -> None:
+def test_the_plan_repairs_the_one_container(folder: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl(
         "audit", "-m", str(folder / "node.tar.xz"), "--pods", str(folder / "pods.json"), "-q", "-o", "plan"
     )

@@ -1,4 +1,4 @@
-"""Every ``fix:`` of a kubelet that would not start, followed to the letter: then it starts."""
+"""Every ``fix:`` for a kubelet that would not start, followed to the letter: afterwards it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MACHINE = read_machine("synthetic:2s2n8c2t,mem=64Gi")
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 Config = dict[str, Any]
 STAGES = ("", "configValidation", "featureGates")
-"""Crashes, and what is refused whatever the machine."""
+"""Crashes, and what is rejected on any machine."""
 
 
 def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
@@ -37,7 +37,7 @@ def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
 
 
 def followed(config: Config, fix: str) -> Config:
-    """Do what a fix says."""
+    """Apply a fix as written."""
     changed: Config = json.loads(json.dumps(config))
     for step in fix.split("; "):
         if gates := re.fullmatch(r"remove (.+) from featureGates", step):
@@ -71,7 +71,7 @@ def refused(minor: int) -> Iterator[tuple[str, Config]]:
 
 
 @pytest.mark.parametrize("minor", [27, 31, 33, 36])
-def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None:
+def test_a_kubelet_starts_once_the_fix_for_its_validation_error_is_applied(minor: int) -> None:
     for name, config in refused(minor):
         changed = config
         loaded, outcome = started(changed, minor)
@@ -87,24 +87,24 @@ def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None
 
 
 def _is_not_loaded(config: Config) -> bool:
-    """Find cases that end before anything is validated."""
+    """Return whether the configuration fails before it is validated."""
     gates, hard = config.get("featureGates", {}), config.get("evictionHard")
     return "maxPods" in config or "AllBeta" in gates or isinstance(hard, list)
 
 
 LOADED = [(36, config) for config in CASES if not _is_not_loaded(config)]
 NOT_HERE = (
-    # These need a flag, control groups of version 1 or another machine, and are done in test_fixes.py.
+    # These need a flag, control groups of version 1 or another machine, and are tested in test_fixes.py.
     "list the reserved CPUs in reservedSystemCPUs",
     "set failCgroupV1: false",
     "set topologyManagerPolicy: none, or",
-    # A kubelet has an endpoint unless somebody takes it away, and that is to be left out then.
+    # A kubelet has an endpoint unless it is set to empty, and then the setting should be left out.
     "set containerRuntimeEndpoint",
 )
 
 
-def test_every_suggested_fix_is_taken() -> None:
-    """A new one needs a configuration that a kubelet refuses, here or in ``test_fixes.py``."""
+def test_every_suggested_fix_is_tested() -> None:
+    """A new fix needs a configuration that the kubelet rejects, here or in ``test_fixes.py``."""
     reported: set[str] = set()
     broken = [(minor, config) for minor in (27, 36) for _, config in refused(minor)]
     for minor, config in (*broken, *LOADED):
@@ -117,6 +117,6 @@ def test_every_suggested_fix_is_taken() -> None:
     assert len(left) == len(NOT_HERE)
 
 
-def test_what_a_flag_set_is_left_out_by_its_flag(cpuctl: Cpuctl) -> None:
+def test_the_fix_for_a_value_from_a_flag_removes_the_flag(cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-args=--container-runtime-endpoint=")
     assert "  fix: remove --container-runtime-endpoint\n" in cpuctl("config", "check", *words).out

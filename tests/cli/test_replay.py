@@ -1,6 +1,6 @@
-"""``cpuctl replay``: pictures, forms, expectations that fail, playing live.
+"""``cpuctl replay``: snapshots, output formats, failed expectations, playing live.
 
-The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+Snapshots are in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, which are reviewed before
 they are kept.
 """
 
@@ -73,7 +73,7 @@ def test_the_answer_follows_its_schema_in_every_form(cpuctl: Cpuctl) -> None:
     assert list(map(json.loads, lines)) == answer["entries"]
 
 
-def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
+def test_the_first_difference_from_a_kubelets_log_is_named(cpuctl: Cpuctl) -> None:
     words = ("fixtures/logs/kubelet-1.31.jsonl", *PICTURES["the log of a kubelet"][1:])
     result = cpuctl("replay", *words)
     assert result.code == 3
@@ -86,8 +86,10 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
     assert answer["expectations"]["failures"][0]["where"] == f"{words[0]} line 6"
 
 
-def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """As in a timeline: the log tells of a kubelet that ran, which is the first difference."""
+def test_a_configuration_that_cannot_be_loaded_does_not_start_the_kubelet(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """As in a timeline. The log is of a kubelet that ran, which is the first difference."""
     (tmp_path / "k.yaml").write_text(
         "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: a"
     )
@@ -103,7 +105,7 @@ def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpu
     assert "warning: the kubelet cannot load this configuration:" in result.err
 
 
-def test_a_rejected_pod_has_been_granted_nothing(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_rejected_pod_is_granted_nothing(tmp_path: Path, cpuctl: Cpuctl) -> None:
     kubelet = '{config: {cpuManagerPolicy: static, reservedSystemCPUs: "0,2"}}'
     (tmp_path / "t.yaml").write_text(
         "apiVersion: cpuctl/v1alpha1\nkind: Timeline\nmachine: synthetic:1s1n2c2t\n"
@@ -119,14 +121,14 @@ def test_a_rejected_pod_has_been_granted_nothing(tmp_path: Path, cpuctl: Cpuctl)
     assert held == {"default/web/web": ("1", "1", "1", "1"), "default/big/big": ("", None, None, None)}
 
 
-def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:
+def test_a_kubelet_that_does_not_start_has_an_answer(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", "fixtures/timelines/gates-5.yaml", "--until", "3s", "-o", "json")
     answer = json.loads(result.out)
     follow_schema(answer, "replay")
     assert answer["final"]["kubelet"]["running"] is False
 
 
-def test_what_is_not_as_expected_is_shown_and_exits_3(
+def test_failed_expectations_are_shown_and_exit_with_3(
     tmp_path: Path, cpuctl: Cpuctl, snapshot: SnapshotAssertion
 ) -> None:
     (tmp_path / "t.yaml").write_text(FAILING)
@@ -137,7 +139,7 @@ def test_what_is_not_as_expected_is_shown_and_exits_3(
     assert cpuctl("replay", "t.yaml", "--until", "500ms", "-o", "json", cwd=tmp_path).code == 3
 
 
-def test_an_example_is_there_to_start_from(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_the_example_timeline_can_be_replayed(tmp_path: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", "--new")
     assert (result.code, result.err) == (0, "")
     assert sum(line.lstrip().startswith("#") for line in result.out.splitlines()) > 5
@@ -153,7 +155,7 @@ def test_a_timeline_comes_from_standard_input(cpuctl: Cpuctl) -> None:
     assert json.loads(result.out)["sources"]["timeline"]["value"] == "<stdin>"
 
 
-def test_what_a_timeline_names_lies_beside_it(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_paths_in_a_timeline_are_relative_to_it(tmp_path: Path, cpuctl: Cpuctl) -> None:
     folder = tmp_path / "stories"
     folder.mkdir()
     machine = ROOT / "fixtures" / "machines" / "2s-2numa-32cpu.tar.xz"
@@ -168,14 +170,14 @@ def test_what_a_timeline_names_lies_beside_it(tmp_path: Path, cpuctl: Cpuctl) ->
     assert json.loads(result.out)["final"]["containers"]["default/web/web"]["cpus"]
 
 
-def test_the_same_story_on_another_machine(cpuctl: Cpuctl) -> None:
+def test_the_same_timeline_on_another_machine(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", STORY, "-m", "synthetic:2s4n16c2t", "-o", "json", "--exit-zero")
     answer = json.loads(result.out)
     assert answer["sources"]["machine"]["value"] == "synthetic:2s4n16c2t"
     assert answer["final"]["containers"]["default/dpdk/app"]["cpus"] == "1-2,33"
 
 
-def test_it_ends_when_it_is_told_to(cpuctl: Cpuctl) -> None:
+def test_it_ends_at_the_given_time(cpuctl: Cpuctl) -> None:
     answer = json.loads(cpuctl("replay", STORY, "--until", "3s", "-o", "json").out)
     assert answer["until"] == "3s"
     assert answer["final"]["containers"]["default/dpdk/app"]["pending"] == "1-2,11"
@@ -189,33 +191,33 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path, cpuctl: Cp
 
 
 class TestFollow:
-    def test_it_tells_the_same_as_it_happens(self, cpuctl: Cpuctl) -> None:
+    def test_following_gives_the_same_entries(self, cpuctl: Cpuctl) -> None:
         followed = cpuctl("replay", STORY, "--follow", "--speed", "1000x", "-o", "jsonl")
         assert followed.out == cpuctl("replay", STORY, "-o", "jsonl").out
 
-    def test_a_kubelet_that_makes_no_passes_is_told_too(self, cpuctl: Cpuctl) -> None:
+    def test_a_timeline_without_events_is_followed_too(self, cpuctl: Cpuctl) -> None:
         text = b"{apiVersion: cpuctl/v1alpha1, kind: Timeline, machine: synthetic:1s1n2c1t, events: []}"
         result = cpuctl("replay", "-", "--follow", "-o", "jsonl", stdin=text)
         assert [json.loads(line)["what"] for line in result.out.splitlines()] == ["KubeletStarted"]
 
-    def test_people_get_the_rest_in_the_end(self, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    def test_the_table_ends_with_the_summary(self, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
         result = cpuctl("replay", STORY, "--follow", "--speed", "1000", columns=80)
         assert result.code == 0
         assert str(result) == snapshot
 
-    def test_it_takes_its_time(self, cpuctl: Cpuctl) -> None:
-        """Ten seconds at twenty times the speed are half a second, at least."""
+    def test_following_takes_time(self, cpuctl: Cpuctl) -> None:
+        """Ten seconds at twenty times the speed take at least half a second."""
         began = time.monotonic()
         assert cpuctl("replay", STORY, "--follow", "--speed", "20x").code == 0
         assert time.monotonic() - began >= 0.5
 
-    def test_what_is_not_as_expected_still_exits_3(self, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    def test_failed_expectations_exit_with_3_when_following(self, tmp_path: Path, cpuctl: Cpuctl) -> None:
         (tmp_path / "t.yaml").write_text(FAILING)
         result = cpuctl("replay", "t.yaml", "--follow", "--speed", "1000x", cwd=tmp_path)
         assert result.code == 3
         assert "values not as expected" in result.out
 
-    def test_interrupting_it_exits_130(self) -> None:
+    def test_interrupting_it_exits_with_130(self) -> None:
         process = subprocess.Popen(
             [sys.executable, "-m", "cpuctl", "replay", STORY, "--follow"],
             cwd=ROOT,
@@ -231,8 +233,8 @@ class TestFollow:
         assert process.returncode == 130
         assert "Traceback" not in err
 
-    def test_a_terminal_shows_how_far_it_is(self) -> None:
-        """The bar is on stderr, so that a pipe gets nothing but the answer."""
+    def test_a_terminal_shows_progress(self) -> None:
+        """The progress bar is on stderr, so that a pipe gets only the answer."""
         master, slave = pty.openpty()
         with subprocess.Popen(
             [sys.executable, "-m", "cpuctl", "replay", STORY, "--follow", "--speed", "10x", "-o", "jsonl"],

@@ -1,4 +1,4 @@
-"""Pods with resource claims over time: they wait for devices, and run on the CPUs that the driver gives."""
+"""Pods with resource claims over time: they wait for devices, and run on the CPUs that the driver assigns."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def replayed(
     return json.loads(result.out)
 
 
-def come(name: str, at: str = "0s") -> dict[str, Any]:
+def admission_of(name: str, at: str = "0s") -> dict[str, Any]:
     return {"at": at, "admit": {"pod": f"default/{name}"}}
 
 
-def go(name: str, at: str) -> dict[str, Any]:
+def removal_of(name: str, at: str) -> dict[str, Any]:
     return {"at": at, "remove": f"default/{name}"}
 
 
@@ -66,7 +66,9 @@ def texts(document: Any, name: str) -> list[str]:
 
 def test_containers_run_on_cpus_of_claims_and_others_make_room(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = claim("c", cpus(4)) + pod("a", "c") + WEB
-    found = replayed(cpuctl, tmp_path, text, come("web"), come("a", "1s"), go("a", "2s"))
+    found = replayed(
+        cpuctl, tmp_path, text, admission_of("web"), admission_of("a", "1s"), removal_of("a", "2s")
+    )
     admitted, started, *_ = texts(found, "a")
     assert admitted.endswith("because the CPU Manager policy is none; claim default/c 0-1,16-17")
     assert started == "1s starts on CPUs 0-1,16-17"
@@ -76,7 +78,7 @@ def test_containers_run_on_cpus_of_claims_and_others_make_room(cpuctl: Cpuctl, t
 
 def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = "".join(claim(name, cpus(12)) + pod(f"p{name}", name) for name in "abc")
-    events = (come("pa"), come("pb"), come("pc", "1s"), go("pa", "5s"))
+    events = (admission_of("pa"), admission_of("pb"), admission_of("pc", "1s"), removal_of("pa", "5s"))
     found = replayed(cpuctl, tmp_path, text, *events[:3])
     assert found["final"]["pods"]["default/pc"]["phase"] == "Unscheduled"
     assert found["final"]["pods"]["default/pc"]["reason"] == "Unschedulable"
@@ -89,10 +91,10 @@ def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path:
 COUNTING = {"version": "1.37", "config": {"featureGates": {"DRANodeAllocatableResources": True}}}
 
 
-def test_the_claims_of_a_waiting_pod_are_tried_once_each_time(
+def test_claims_of_a_waiting_pod_are_tried_once_per_attempt(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When it comes, in the scheduler's three rounds until it is bound, and when the kubelet admits it."""
+    """On arrival, in the scheduler's three rounds until the pod is bound, and at admission by the kubelet."""
     tried: list[str] = []
     allocate = NodeClaims.allocate
 
@@ -102,18 +104,26 @@ def test_the_claims_of_a_waiting_pod_are_tried_once_each_time(
 
     monkeypatch.setattr(NodeClaims, "allocate", counted)
     text = "".join(claim(name, cpus(12)) + pod(f"p{name}", name) for name in "abc")
-    found = replayed(cpuctl, tmp_path, text, come("pa"), come("pb"), come("pc", "1s"), go("pa", "5s"))
+    found = replayed(
+        cpuctl,
+        tmp_path,
+        text,
+        admission_of("pa"),
+        admission_of("pb"),
+        admission_of("pc", "1s"),
+        removal_of("pa", "5s"),
+    )
     assert found["final"]["pods"]["default/pc"]["phase"] == "Running"
     assert tried.count("pc") == 5
 
 
-def test_the_scheduler_looks_for_room_for_what_claims_count_as(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_scheduler_counts_resources_of_claims_if_mapped(cpuctl: Cpuctl, tmp_path: Path) -> None:
     plain = WEB.replace("{name: main}", "{name: main, resources: {requests: {cpu: 24}}}")
     text = claim("c", cpus(12)) + pod("a", "c") + plain
     mapped = "--publish-node-allocatable-resource-mapping"
 
     def events(first: str, second: str) -> list[dict[str, Any]]:
-        return [{"at": "0s", "schedule": first}, {"at": "1s", "schedule": second}, go(first, "5s")]
+        return [{"at": "0s", "schedule": first}, {"at": "1s", "schedule": second}, removal_of(first, "5s")]
 
     for first, second in (("a", "web"), ("web", "a")):
         found = replayed(cpuctl, tmp_path, text, *events(first, second), flags=mapped, kubelet=COUNTING)
@@ -123,17 +133,19 @@ def test_the_scheduler_looks_for_room_for_what_claims_count_as(cpuctl: Cpuctl, t
     assert texts(uncounted, "a")[1].startswith("1s is bound to the node")
 
 
-def test_claims_outlast_a_restart_of_the_kubelet(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_claims_survive_a_restart_of_the_kubelet(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = claim("c", cpus(4)) + claim("d", cpus(4)) + pod("a", "c") + pod("b", "d")
     restart = {"at": "1s", "kubelet": {"action": "restart"}}
-    found = replayed(cpuctl, tmp_path, text, come("a"), restart, come("b", "20s"))
+    found = replayed(cpuctl, tmp_path, text, admission_of("a"), restart, admission_of("b", "20s"))
     assert found["final"]["containers"]["default/a/c"]["cgroup"] == "0-1,16-17"
     assert found["final"]["containers"]["default/b/d"]["cgroup"] == "2-3,18-19"
 
 
-def test_a_claim_is_one_containers_and_the_next_pod_does_not_start(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_second_pod_with_the_same_claim_does_not_start(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = claim("c", cpus(4)) + pod("a", "c") + pod("b", "c")
-    found = replayed(cpuctl, tmp_path, text, come("a"), come("b"), flags="--reserved-cpus 0,16")
+    found = replayed(
+        cpuctl, tmp_path, text, admission_of("a"), admission_of("b"), flags="--reserved-cpus 0,16"
+    )
     assert found["final"]["containers"]["default/a/c"]["cgroup"] == "1-2,17-18"
     assert found["final"]["containers"]["default/b/c"]["state"] == "waiting"
     assert "does not start: claim default/c is already in use by pod default/a" in texts(found, "b")[-1]

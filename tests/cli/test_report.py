@@ -1,4 +1,4 @@
-"""``cpuctl report``: what other commands say of a node, on one page; and what nobody can say."""
+"""``cpuctl report``: what other commands report about a node, on one page, and what is unknown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def without(value: Any, names: set[str]) -> Any:
     return value
 
 
-def test_it_says_what_the_commands_for_each_part_say(cpuctl: Cpuctl) -> None:
+def test_each_part_is_the_same_as_that_commands_answer(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
     given = ("-m", NODE, *V36)
     assert report["audit"] == requested(cpuctl, "audit", *given, *PODS)
@@ -57,7 +57,7 @@ def test_it_says_what_the_commands_for_each_part_say(cpuctl: Cpuctl) -> None:
     assert [each for each in checked["findings"] if each in mine] == mine
 
 
-def test_the_summary_counts_what_all_parts_have(cpuctl: Cpuctl) -> None:
+def test_the_summary_counts_the_findings_of_all_parts(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
     parts = [report[name]["findings"] for name in ("machine", "configuration", "state", "audit")]
     found = [
@@ -73,8 +73,8 @@ def test_the_summary_counts_what_all_parts_have(cpuctl: Cpuctl) -> None:
     assert report["summary"]["unknown"] == len(report["unknown"]) > 0
 
 
-def test_what_is_wrong_with_state_files_is_told_once(cpuctl: Cpuctl) -> None:
-    """The audit and the check of the state files both see it; an owner that only the audit misses remains."""
+def test_findings_on_state_files_are_reported_once(cpuctl: Cpuctl) -> None:
+    """Both audit and state file check find it; a missing owner that only the audit finds remains."""
     people = cpuctl("report", NODE, *PODS, *V36, "-q").out
     assert people.count("CPU 15 ") == 1
     assert "3 errors, 3 warnings" in next(line for line in people.splitlines() if line.startswith("Audit"))
@@ -89,8 +89,10 @@ def test_what_is_wrong_with_state_files_is_told_once(cpuctl: Cpuctl) -> None:
     assert findings_of_audit(report["audit"], None) == report["audit"]["findings"]
 
 
-def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """They come beside those that hold CPUs already."""
+def test_pods_are_planned_on_the_current_node_and_rejections_explained(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """They are planned in addition to the pods that already hold CPUs."""
     machine = ("-m", "synthetic:2s2n8c2t", *V36, "--kubelet-args", "--cpu-manager-policy=static")
     reserved = (*machine[:-1], f"{machine[-1]} --reserved-cpus=0")
     state = ("--state", str(tmp_path / "state"))
@@ -118,15 +120,15 @@ def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cp
     )
 
 
-def test_more_refusals_than_are_explained_are_named(cpuctl: Cpuctl) -> None:
+def test_rejections_beyond_the_explained_ones_are_named(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", *BARE, *STATIC, *V36, "-T", "big=64/64,1Gi x23", "-q", "-o", "json"))
     assert len(report["explanations"]) == 20
     assert report["unexplained"] == ["default/big-20", "default/big-21", "default/big-22"]
     assert report["summary"]["notAdmitted"] == 23
 
 
-def test_what_a_recording_lacks_is_unknown_and_not_clean(cpuctl: Cpuctl) -> None:
-    """A machine alone: no kubelet, no state files, nothing that runs."""
+def test_what_is_missing_from_a_recording_is_unknown_rather_than_clean(cpuctl: Cpuctl) -> None:
+    """With only a machine there is no kubelet, no state files, nothing that runs."""
     result = cpuctl("report", *BARE, "-q", "-o", "json")
     report = answer(result)
     missing = {(each["part"], each["what"]) for each in report["unknown"]}
@@ -139,8 +141,8 @@ def test_what_a_recording_lacks_is_unknown_and_not_clean(cpuctl: Cpuctl) -> None
     assert "unknown: State files: the kubelet's state files are not in the recording" in table
 
 
-def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Half of it, as somebody has left it or is about to write it."""
+def test_an_unusable_state_file_is_not_reported_as_missing(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Only half of it is there, as if it were truncated or still being written."""
     files = with_kubelet_files(clean_node()).files
     path = "var/lib/kubelet/cpu_manager_state"
     node = written({**files, path: files[path][:50]}, tmp_path / "node")
@@ -150,7 +152,7 @@ def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, 
     assert missing == f"{node}: {path} {problem}"
 
 
-def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl) -> None:
+def test_a_described_machine_has_nothing_to_check(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
     described = "the machine is only a description: there are no running processes to check"
     assert {each["part"] for each in report["unknown"] if each["what"] == described} == {
@@ -160,17 +162,17 @@ def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl)
     }
 
 
-def test_a_node_in_good_order_of_which_all_is_known_is_clean(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_node_without_findings_or_unknowns_is_clean(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
     result = cpuctl("report", node, *V36, "-o", "json", "-q")
     report = json.loads(result.out)
     assert [each for each in report["audit"]["findings"] if each["severity"] != "note"] == []
-    # Neither flags nor names of pods are in a bare directory.
+    # A bare directory has neither flags nor names of pods.
     assert all("flags" in each["what"] or "names of pods" in each["what"] for each in report["unknown"])
     assert result.code == (3 if report["unknown"] or report["summary"]["warning"] else 0)
 
 
-def test_a_timeline_is_replayed_beside_it(cpuctl: Cpuctl) -> None:
+def test_a_timeline_is_replayed_as_part_of_the_report(cpuctl: Cpuctl) -> None:
     timeline = str(ROOT / "fixtures/timelines/scenario-2.yaml")
     report = answer(cpuctl("report", NODE, "--timeline", timeline, "-q", "-o", "json"))
     assert report["timeline"] == requested(cpuctl, "replay", timeline)
@@ -194,8 +196,8 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
     for part in ("state", "holders", "audit", "plan"):
         assert piped[part]["sources"].keys() == named[part]["sources"].keys()
     # A command that reads standard input cannot be repeated: proposals have FILE in its place.
-    unlike = {"sources", "fix", "next"}
-    assert without(piped, unlike) == without(named, unlike)
+    varying = {"sources", "fix", "next"}
+    assert without(piped, varying) == without(named, varying)
     config = Path(STATIC[1]).read_bytes()
     words = ("report", *BARE, "-T", "a=1/1,1Gi", "-q", "-o", "json")
     assert (
@@ -207,13 +209,13 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
     assert "--state: cannot be standard input" in refused.err
 
 
-def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_the_page_is_written_only_if_requested(cpuctl: Cpuctl, tmp_path: Path) -> None:
     reported = cpuctl("report", NODE, *V36, columns=200)
     assert "<html" not in reported.out
     assert reported.err.endswith("write the full report with --html FILE\n")
     page = tmp_path / "node.html"
-    temporary_file = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
-    assert (temporary_file.code, temporary_file.out) == (3, reported.out)
+    with_page = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
+    assert (with_page.code, with_page.out) == (3, reported.out)
     assert page.read_text("ascii").startswith("<!DOCTYPE html>\n")
     again = cpuctl("report", NODE, *V36, "--html", str(page))
     assert (again.code, again.out) == (2, "")
@@ -226,7 +228,7 @@ def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_pat
 
 
 @pytest.mark.parametrize("columns", [80, 160])
-def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
+def test_the_table_is_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     out = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", columns=columns).out
     assert "State files" in out
     assert "whole" not in out
@@ -241,10 +243,10 @@ def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert "  fix: taskset -acp 0-1 231" in wide
 
 
-def test_state_files_are_read_once_for_all_parts(
+def test_state_files_are_read_once_for_all_parts_of_a_report(
     tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kubelet that writes them meanwhile would have a page say two things."""
+    """Otherwise a kubelet that writes them meanwhile would make the page contradict itself."""
     node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     named: list[str] = []
     read = state_files.named_states
@@ -260,7 +262,7 @@ def test_state_files_are_read_once_for_all_parts(
     assert named == [str(node / "var/lib/kubelet")]
 
 
-def test_state_files_are_where_the_kubelet_of_this_host_keeps_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_state_files_are_read_from_the_kubelets_root_directory(tmp_path: Path, cpuctl: Cpuctl) -> None:
     write_states(tmp_path)
     words = ("--kubelet-args", f"--root-dir={tmp_path}", *V36)
     report = json.loads(cpuctl("report", *words, "-q", "-o", "json").out)
@@ -270,7 +272,7 @@ def test_state_files_are_where_the_kubelet_of_this_host_keeps_them(tmp_path: Pat
 
 
 @pytest.mark.parametrize("later", ["changed", "gone"])
-def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(
+def test_an_audit_of_newer_state_files_is_reported(
     later: str, tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")

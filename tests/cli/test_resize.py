@@ -1,4 +1,4 @@
-"""``cpuctl resize``: what people and scripts read, who is meant, and where resources come from."""
+"""``cpuctl resize``: tables and documents, how to name pods, and where their resources come from."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
         *(*NODE, *arguments(STATIC), *PREVIEW, *DB, *to("db:cpu=2")),
         *("--resize-semantics", "reference"),
     ),
-    "nobody asks for exclusive CPUs": (
+    "no exclusive CPUs requested": (
         *(*NODE, *arguments("--cpu-manager-policy=none")),
         *running("web=500m/1,1Gi"),
         *to("web:cpu=700m/2,memory=2Gi"),
@@ -114,7 +114,7 @@ QUOTED = re.compile(
     "(warning: |The reference |cpu_manager_state |The kubelet |[a-z]+: [A-Za-z]+Error: |spec|Node |"
     "  fix: |  see: |Next, )"
 )
-"""Sentences of any length, which terminals wrap: others' words are not shortened."""
+"""Sentences of any length, which terminals wrap: quoted messages are not shortened."""
 
 
 def resize(cpuctl: Cpuctl, *words: str, **settings: Any) -> Result:
@@ -130,7 +130,7 @@ def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+def test_tables_of_resizes(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
     result = resize(cpuctl, *ANSWERS[name], columns=width)
     assert str(result) == snapshot
     assert [line for line in result.out.splitlines() if line != line.rstrip()] == []
@@ -197,7 +197,7 @@ def test_how_new_resources_can_be_written(text: str, cpuctl: Cpuctl) -> None:
     assert requested(answer) == {"requests": requests, "limits": limits}
 
 
-def test_a_side_that_a_container_does_not_have_stays_away(cpuctl: Cpuctl) -> None:
+def test_a_missing_request_or_limit_is_not_added(cpuctl: Cpuctl) -> None:
     words = (*NODE, *arguments("--cpu-manager-policy=none"), "-f", "-", *to("one:cpu=700m"), "-o", "json")
     manifest = b"""
 apiVersion: v1
@@ -218,13 +218,13 @@ spec: {containers: [{name: c, resources: {requests: {memory: 1Gi}}}]}
 
 
 def test_a_limit_alone_is_requested_too(cpuctl: Cpuctl) -> None:
-    """The API server fills in requests of a resize as those of a new pod."""
+    """The API server fills in requests of a resize like those of a new pod."""
     words = (*NODE, *arguments("--cpu-manager-policy=none"), "-f", "-", *to("one:cpu=/2"), "-o", "json")
     answer = json.loads(resize(cpuctl, *words, stdin=ONE).out)
     assert requested(answer) == {"requests": {"memory": "1Gi", "cpu": "2"}, "limits": {"cpu": "2"}}
 
 
-def test_several_changes_of_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:
+def test_several_changes_to_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:
     changes = to("search/index:cpu=6", "search/cache:cpu=4,memory=3Gi")
     words = (*NODE, *arguments(STATIC), *PREVIEW, "-f", "fixtures/resize/pods.yaml")
     by_words = document(cpuctl, *words, *changes)
@@ -233,7 +233,7 @@ def test_several_changes_of_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:
     assert by_words["pods"] == by_file["pods"]
 
 
-def test_the_pods_own_resources_are_meant_where_it_has_some(cpuctl: Cpuctl) -> None:
+def test_pod_level_resources_are_resized_if_the_pod_has_them(cpuctl: Cpuctl) -> None:
     manifest = b"""
 apiVersion: v1
 kind: Pod
@@ -254,7 +254,7 @@ spec:
     assert pod(refused)["message"] == "InPlacePodLevelResourcesVerticalScaling is disabled"
 
 
-def test_the_pods_status_says_what_is_pending_and_since_when(cpuctl: Cpuctl) -> None:
+def test_the_pods_status_shows_what_is_pending_and_its_generation(cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS["pending"])
     states = pod(answer)["containers"][0]["resources"]
     assert {state: states[state]["requests"]["cpu"] for state in states} == {
@@ -268,14 +268,12 @@ def test_the_pods_status_says_what_is_pending_and_since_when(cpuctl: Cpuctl) -> 
     assert (pod(answer)["generation"], pod(answer)["conditions"][0]["observedGeneration"]) == (5, 5)
 
 
-def test_a_resize_that_restarts_says_so(cpuctl: Cpuctl) -> None:
+def test_a_resize_that_restarts_a_container_says_so(cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS["edited"])
     assert [each["restarts"] for each in pod(answer)["containers"]] == [[], [], ["memory"]]
 
 
-def test_the_files_afterwards_are_those_that_the_next_resize_starts_from(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
+def test_the_next_resize_can_start_from_the_written_state_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
     setting = (*NODE, *arguments(STATIC), *PREVIEW)
     grown = document(cpuctl, *setting, *DB, *to("db:cpu=6"), "--write-state", str(tmp_path))
     text = (tmp_path / "cpu_manager_state").read_text()
@@ -292,7 +290,7 @@ def test_the_files_afterwards_are_those_that_the_next_resize_starts_from(
     assert forced.code == 0
 
 
-def test_a_refusal_leaves_the_file_as_it_was(cpuctl: Cpuctl) -> None:
+def test_a_rejected_resize_leaves_the_state_file_unchanged(cpuctl: Cpuctl) -> None:
     answer = document(
         cpuctl,
         *(*NODE, *arguments(STATIC), *PREVIEW, "--state", "fixtures/resize/grown"),
@@ -302,8 +300,8 @@ def test_a_refusal_leaves_the_file_as_it_was(cpuctl: Cpuctl) -> None:
     assert (pod(answer)["outcome"], answer["after"]["cpuManagerState"]) == ("Infeasible", before)
 
 
-def test_the_kubelets_own_files_tell_what_is_granted(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """They win over the status, which may be late."""
+def test_granted_resources_are_read_from_the_kubelets_own_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """They take precedence over the status, which may be out of date."""
     both = {"cpu": Quantity.parse("16"), "memory": Quantity.parse("8Gi")}
     uid = "7a0c2f3e-52a1-4c8e-9d3b-0f6f1f2b9a11"
     granted = RecordedPod(containers={"server": RecordedResources(requests=both, limits=both)})
@@ -332,7 +330,7 @@ USAGE = {
     "no amount": (("--set", "db:cpu=/"), "expected a quantity after 'cpu=/'"),
     "no quantity": (("--set", "db:cpu=many"), 'expected a quantity, found "many"'),
     "negative": (("--set", "db:cpu=-1"), "expected a quantity of at least 0, found -1"),
-    "nobody": (("--set", "dp:cpu=1"), 'there is no pod "dp"'),
+    "no such pod": (("--set", "dp:cpu=1"), 'there is no pod "dp"'),
     "no such container": (("--set", "default/db/x:cpu=1"), "pod default/db has no container 'x'"),
     "which container": (("--set", "two:cpu=1"), "pod default/two has more than one container"),
     "control characters": (("--set", "a\x1b[31m:cpu=1"), "there is no pod"),
@@ -340,10 +338,10 @@ USAGE = {
         ("--set", "db:cpu=5", "--edited", "fixtures/resize/edited.yaml"),
         "--set and --edited cannot be used together",
     ),
-    "nothing at all": ((), "nothing to resize: no pod gets different resources"),
+    "no changes": ((), "nothing to resize: no pod gets different resources"),
 }
-SAY_ALL = {"twice", "negative"}
-"""Messages that leave no question what to do."""
+WITHOUT_HINT = {"twice", "negative"}
+"""Messages that need no hint."""
 TWO = b"""
 apiVersion: v1
 kind: Pod
@@ -353,13 +351,13 @@ spec: {containers: [{name: a}, {name: b}]}
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_words_that_cannot_be_meant(name: str, cpuctl: Cpuctl) -> None:
+def test_invalid_arguments_are_rejected_with_a_hint(name: str, cpuctl: Cpuctl) -> None:
     words, message = USAGE[name]
     result = resize(cpuctl, *NODE, *arguments(STATIC), *DB, "-f", "-", *words, stdin=TWO)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert "\x1b" not in result.err
-    assert "\nhint: " in result.err or name in SAY_ALL
+    assert "\nhint: " in result.err or name in WITHOUT_HINT
 
 
 def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
@@ -369,7 +367,7 @@ def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
     assert ", so it cannot be resized" in result.err
 
 
-def test_a_policy_chooses_for_pods_that_are_admitted_and_has_no_say_in_resizes(cpuctl: Cpuctl) -> None:
+def test_a_policy_decides_on_admission_but_not_on_resizes(cpuctl: Cpuctl) -> None:
     node = ("-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "fixtures/kubelet/static.yaml")
     words = (*node, "-T", "web=4/4,2Gi", "--set", "web:cpu=6", "--policy", "koordinator,bind=spread")
     document = json.loads(cpuctl("resize", *words, "-o", "json").out)

@@ -1,4 +1,4 @@
-"""A resize that is refused for want of a feature gate: what stands under it switches that on."""
+"""Resizes rejected for lack of a feature gate: the proposed fix enables it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MORE_CPUS = (*DB, "--set", "db:cpu=3")
 WHOLE_POD = ("-f", "whole.json", "--set", "whole:cpu=3/4")
 GATED: dict[str, tuple[tuple[str, ...], str]] = {
     "exclusive CPUs": ((*V36, *MORE_CPUS), f"{GATES} {EXCLUSIVE}=true"),
-    "beside another gate": (
+    "with another gate": (
         (*V36, *MORE_CPUS, GATES, "MemoryQoS=true"),
         f"{GATES} MemoryQoS=true,{EXCLUSIVE}=true",
     ),
@@ -50,28 +50,28 @@ GATED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "no resizes": ((*V32, *MORE_CPUS), f"{GATES} {IN_PLACE}=true,{EXCLUSIVE}=true"),
     "no resizes, the oldest": (("--kubelet-version", "1.27", *MORE_CPUS), f"{GATES} {IN_PLACE}=true"),
-    "no resizes of what is shared": (
+    "no resizes of shared CPUs": (
         (*V32, "-T", "db=1/2,1Gi", "--set", "db:cpu=2/3"),
         f"{GATES} {IN_PLACE}=true",
     ),
-    "an API server with gates of its own": (
+    "an API server with different gates": (
         (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true", SERVER, f"{IN_PLACE}=false"),
         f"{SERVER} {IN_PLACE}=true {GATES} {IN_PLACE}=true,{EXCLUSIVE}=true",
     ),
-    "pods as a whole": ((*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false"), f"{GATES} {POD_LEVEL}=true"),
-    "pods as a whole, before the release that switches on what it takes": (
+    "pod-level resources": ((*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false"), f"{GATES} {POD_LEVEL}=true"),
+    "pod-level resources, before the release that enables what they need": (
         (*V35, *WHOLE_POD, GATES, "MemoryQoS=true"),
         f"{GATES} MemoryQoS=true,{DECLARED}=true,{POD_LEVEL}=true",
     ),
-    "pods as a whole, by an older API server of its own": (
+    "pod-level resources, by an older API server with different gates": (
         (*V35, *WHOLE_POD, GATES, f"{DECLARED}=true,{POD_LEVEL}=true", SERVER, f"{DECLARED}=false"),
         f"{SERVER} {DECLARED}=true,{POD_LEVEL}=true",
     ),
-    "pods as a whole, by the kubelet": (
+    "pod-level resources, by the kubelet": (
         (*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false", SERVER, f"{POD_LEVEL}=true"),
         f"{GATES} {POD_LEVEL}=true",
     ),
-    "pods as a whole, by an API server of its own": (
+    "pod-level resources, by an API server with different gates": (
         (*V36, *WHOLE_POD, SERVER, f"{POD_LEVEL}=false"),
         f"{SERVER} {POD_LEVEL}=true",
     ),
@@ -87,14 +87,14 @@ WHOLE = {
 }
 
 
-def test_every_gate_that_a_resize_may_lack_is_run() -> None:
+def test_every_gate_that_a_resize_may_need_is_tested() -> None:
     named = (name for _, fix in GATED.values() for name in re.findall(r"(\w+)=true", fix))
     assert {*named} >= {*_NEEDED.values(), EXCLUSIVE_MEMORY}
 
 
 @pytest.mark.parametrize("case", GATED)
-def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: str) -> None:
-    """What it says is done, in place of the options that were given: then no gate lacks any more."""
+def test_a_rejected_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: str) -> None:
+    """The fix is applied in place of the given options: afterwards no gate is missing."""
     (tmp_path / "static.yaml").write_text(CONFIG)
     (tmp_path / "whole.json").write_text(json.dumps(WHOLE))
     given, fix = GATED[case]

@@ -1,4 +1,4 @@
-"""Every answer follows the schema that is published for it, in every form and for every outcome."""
+"""Every answer follows its published schema, in every format and for every outcome."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_every_answer_has_a_table(words: list[str], form: str, cpuctl: Cpuctl) -
 
 
 @pytest.mark.parametrize("name", schema_names())
-def test_schemas_are_schemas(name: str) -> None:
+def test_schemas_are_valid(name: str) -> None:
     schema = json.loads(schema_text(name))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"cpuctl/v1alpha1/{name}"
 
 
-def test_a_wrong_answer_would_be_noticed() -> None:
+def test_an_answer_that_violates_its_schema_is_detected() -> None:
     with pytest.raises(jsonschema.ValidationError):
         check({"apiVersion": "cpuctl/v1alpha1", "kind": "Plan", "pods": []})
 

@@ -1,4 +1,4 @@
-"""A kubelet that changes its state while its node is looked at."""
+"""Auditing a node while its kubelet changes its state file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_WORDS = KubeletInputs(config=None, config_dir=None, arguments="", version="",
 
 
 class BusyTree(MemoryTree):
-    """Files of which the state is another one each time, as long as there are any left."""
+    """A tree whose state file differs with each read, as long as any versions are left."""
 
     def __init__(self, node: NodeTree, states: list[str]) -> None:
         super().__init__(dict(node.files))
@@ -39,7 +39,7 @@ class BusyTree(MemoryTree):
 
 
 def before(number: int = 0) -> str:
-    """Write the state as it was before the database came, in one of several ways."""
+    """Write the state from before the database was created, in one of several ways."""
     text = write_cpu_state(replace(clean_node().state, entries={}))
     return text + "\n" * number
 
@@ -52,14 +52,16 @@ def busy(tmp_path: Path, *states: str) -> LiveNode:
     return found._replace(files=NodeFiles(BusyTree(node, list(states[1:])), str))
 
 
-def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
+def test_a_pod_created_meanwhile_is_not_a_finding(tmp_path: Path) -> None:
     node, snapshot, settled = observe_settled(busy(tmp_path, before()), no_progress)
     assert settled
     assert audit(snapshot) == ()
     assert node.known.state == snapshot.state
 
 
-def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_file_that_keeps_changing_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     states = [before(number) for number in range(6)]
     assert not observe(busy(tmp_path, *states), STYLE).settled
     assert "try again" in capsys.readouterr().err
@@ -74,7 +76,7 @@ def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.Capture
         (-5.0, 10.0, ""),
     ],
 )
-def test_a_state_that_has_just_changed_may_not_have_come_true_yet(
+def test_a_state_that_has_just_changed_may_not_be_applied_yet(
     age: float, period: float, reported: str
 ) -> None:
     stated = still_moving(age, period)

@@ -1,4 +1,4 @@
-"""Why a container shares its CPUs: plan, explain, pods show, resize and replay say it in the same words."""
+"""plan, explain, pods show, resize and replay give the same reason why a container shares CPUs."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_pods_show(cpuctl: Cpuctl) -> None:
     assert found == REASONS
 
 
-def test_the_quota_of_a_fraction_stays(cpuctl: Cpuctl) -> None:
-    """A container of its own whole CPUs has none here: its quota is not lifted."""
+def test_a_container_with_a_fraction_of_a_cpu_keeps_its_quota(cpuctl: Cpuctl) -> None:
+    """Only a container with exclusive CPUs has no quota here."""
     document = answered(cpuctl, "pods", "show", *KUBELET)
     (app, _) = document["pods"][0]["containers"]
     assert app["cgroup"]["cpuQuota"] == 100_000
@@ -70,7 +70,7 @@ def test_the_quota_of_a_fraction_stays(cpuctl: Cpuctl) -> None:
 
 @pytest.mark.parametrize("pod", REASONS)
 def test_resize(pod: str, cpuctl: Cpuctl) -> None:
-    # More memory is what no manager follows, so every pod stays what it is.
+    # No manager reacts to more memory, so every pod stays as it is.
     document = answered(cpuctl, "resize", *KUBELET, "--set", f"{pod}/app:memory=1100Mi")
     assert reported(document["pods"][0]["containers"]) == REASONS[pod]
 
@@ -99,15 +99,15 @@ def test_replay(cpuctl: Cpuctl) -> None:
     assert "is admitted: app 1,9; log in the pod's pool 2,10" in out
 
 
-def test_what_a_change_comes_to_names_the_pods_pool(cpuctl: Cpuctl) -> None:
-    """Scope pod admits what scope container refuses: ``explain`` tells where every container is then."""
+def test_the_result_of_a_change_names_the_pods_pool(cpuctl: Cpuctl) -> None:
+    """Scope pod admits what scope container rejects: ``explain`` shows where each container would be."""
     words = ("explain", "-q", "pool", *KUBELET, "--kubelet-args", "--topology-manager-scope=container")
     out = cpuctl(*words, columns=200).out
     assert "app: CPUs 1,9 (node 0); log: in its pod's pool, CPUs 2,10" in out
 
 
-def test_tool_tips_name_the_pool_and_all_that_share_it(cpuctl: Cpuctl) -> None:
-    """Three containers share: none of them alone has the pool's CPUs."""
+def test_tooltips_name_the_pool_and_all_containers_that_share_it(cpuctl: Cpuctl) -> None:
+    """Of the three containers, only one has its own CPUs; the others share the pod's pool."""
     amounts = "resources: {requests: {cpu: 4, memory: 4Gi}, limits: {cpu: 4, memory: 4Gi}}"
     own = "resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}"
     pod = (

@@ -1,4 +1,4 @@
-"""Every way out that a verdict on state files proposes, followed in the situation that printed it."""
+"""Every fix that a verdict on state files proposes, followed in the situation that printed it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Change = Callable[[Path], None]
 
 @dataclass(frozen=True)
 class Situation:
-    """State files on a node, and the words that a verdict was asked with."""
+    """State files on a node, and the arguments that the verdict is computed with."""
 
     name: str
     cpu: CPUStateFile | None = CPU_STATE
@@ -74,7 +74,7 @@ class Situation:
 
 
 def text_of(name: str, old: str, new: str) -> Change:
-    """Change a text in a file; *old* is a pattern."""
+    """Change text in a file; *old* is a pattern."""
 
     def change(directory: Path) -> None:
         file = directory / name
@@ -85,7 +85,7 @@ def text_of(name: str, old: str, new: str) -> Change:
     return change
 
 
-def torn(name: str) -> Change:
+def cut_short(name: str) -> Change:
     return text_of(name, r"(?s)^(.{40}).*", r"\1")
 
 
@@ -109,7 +109,7 @@ def held(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUState
 
 
 def in_two_containers() -> dict[str, Any]:
-    """A pod with two containers that run at the same time."""
+    """Return a pod with two containers that run at the same time."""
     both = pod(DB, "db", "server", 4, 4)
     other = json.loads(json.dumps(both["spec"]["containers"][0])) | {"name": "log"}
     both["spec"]["containers"].append(other)
@@ -117,7 +117,7 @@ def in_two_containers() -> dict[str, Any]:
 
 
 def group_of_both(first: int, second: int) -> MemoryStateFile:
-    """One container holds memory of both NUMA nodes, divided as told."""
+    """One container holds memory of both NUMA nodes, divided as given."""
     nodes = {0: numa_node(0, 16 * GIB, GIB, first, 1), 1: numa_node(1, 16 * GIB, 0, second, 1)}
     both = MemoryBlock(numa_affinity=(0, 1), type="memory", size=first + second)
     return replace(
@@ -131,24 +131,26 @@ CPU, MEMORY = "cpu_manager_state", "memory_manager_state"
 WRONG = (r'"checksum":\d+', '"checksum":1')
 BUBBLE = held("0,4,6-8,12,14-15", pod_entries={DB: cpus("1-3,9-11")})
 SITUATIONS = [
-    Situation("a torn file", change=torn(CPU)),
+    Situation("a truncated file", change=cut_short(CPU)),
     Situation("a wrong checksum", change=text_of(CPU, *WRONG)),
-    Situation("a wrong checksum beside a torn file", change=both(text_of(CPU, *WRONG), torn(MEMORY))),
-    Situation("a format of a gate", writer=PODS_36),
+    Situation(
+        "a wrong checksum next to a truncated file", change=both(text_of(CPU, *WRONG), cut_short(MEMORY))
+    ),
+    Situation("the format of a feature gate", writer=PODS_36),
     Situation("a newer file with pods", BUBBLE, writer=ALL_37, version="1.35"),
     Situation("a copy that differs", writer=V37, version="1.37", change=text_of(CPU, "1-2,9-10", "1-2,9-11")),
     Situation("written under none", held(policy_name="none", entries={}), None),
-    Situation("written under no policy", held(policy_name=""), None),
-    Situation("a checksum that nobody compares", change=text_of(CPU, r'"checksum":\d+', '"checksum":0')),
+    Situation("written without a policy", held(policy_name=""), None),
+    Situation("a checksum that is not compared", change=text_of(CPU, r'"checksum":\d+', '"checksum":0')),
     Situation(
         "devices with a wrong checksum",
         change=another_file(
             "kubelet_internal_checkpoint", RECORDED["two-gpus-of-a-node"].replace('"app"', '"web"')
         ),
     ),
-    Situation("devices that end early", change=another_file("kubelet_internal_checkpoint", '{"Data":')),
+    Situation("a truncated file of devices", change=another_file("kubelet_internal_checkpoint", '{"Data":')),
     Situation(
-        "claims of before",
+        "claims from an older release",
         kubelet=f"{KUBELET} --feature-gates=DynamicResourceAllocation=true",
         version="1.31",
         change=another_file("dra_manager_state", RECORDED["claim-1.30"]),
@@ -164,15 +166,15 @@ SITUATIONS = [
         kubelet=STRICT,
     ),
     Situation("held and shared", held("0-4,6-8,10-12,14-15")),
-    Situation("CPUs that are gone", machine=f"{MACHINE},offline=13+15"),
+    Situation("CPUs that are missing", machine=f"{MACHINE},offline=13+15"),
     Situation(
         "too few CPUs are left",
         held("0,8", entries={DB: {"server": cpus("1-3,9-11")}, WEB: {"app": cpus("4-7,12-15")}}),
         machine=f"{MACHINE},offline=13+15",
         running=RUNNING,
     ),
-    Situation("CPUs that are new", machine="synthetic:2s2n4c3t,mem=16Gi"),
-    Situation("what pods held is not read", BUBBLE, writer=ALL_37, version="1.37"),
+    Situation("new CPUs", machine="synthetic:2s2n4c3t,mem=16Gi"),
+    Situation("the CPUs of pods are not read", BUBBLE, writer=ALL_37, version="1.37"),
     Situation("two pods with the same CPUs", held(entries=ENTRIES | {GONE: {"c": cpus("2,10")}})),
     Situation(
         "two containers with the same CPUs",
@@ -181,7 +183,7 @@ SITUATIONS = [
         running=(in_two_containers(),),
     ),
     Situation(
-        "a container outside of its pod",
+        "a container outside its pod",
         held(
             "0,4,6-8,12,14-15",
             entries=ENTRIES | {DB: {"server": cpus("1-3,9-11")}},
@@ -197,7 +199,7 @@ SITUATIONS = [
         kubelet=f"{KUBELET} {GATE}",
     ),
     Situation(
-        "pods that are given others",
+        "pods that get other CPUs",
         held(pod_entries={DB: cpus("1-2,9-10")}),
         None,
         writer=PODS_36,
@@ -211,14 +213,16 @@ SITUATIONS = [
         kubelet=f"{KUBELET} {ALL_GATES}",
         version="1.37",
     ),
-    Situation("a pod has gone", running=RUNNING[1:]),
-    Situation("a container has gone", held(entries=ENTRIES | {WEB: {"old": cpus("5,13")}}), running=RUNNING),
+    Situation("a pod is not running", running=RUNNING[1:]),
+    Situation(
+        "a container is not running", held(entries=ENTRIES | {WEB: {"old": cpus("5,13")}}), running=RUNNING
+    ),
     Situation("after a reboot", memory=drifted(MEMORY_STATE, node=1, more=3 << 20)),
     Situation("less memory", memory=drifted(MEMORY_STATE, node=1, more=8 * GIB)),
     Situation("no tables", memory=replace(MEMORY_STATE, machine_state={})),
-    Situation("sums that differ", memory=replace(MEMORY_STATE, entries={DB: {"server": (block(3 * GIB),)}})),
+    Situation("different sums", memory=replace(MEMORY_STATE, entries={DB: {"server": (block(3 * GIB),)}})),
     Situation(
-        "no place for what a pod holds",
+        "not enough memory for what a pod holds",
         memory=replace(
             MEMORY_STATE,
             machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 14 * GIB, 1)},
@@ -228,7 +232,7 @@ SITUATIONS = [
         running=RUNNING,
     ),
     Situation(
-        "memory divided otherwise",
+        "memory divided differently",
         CPU_STATE,
         group_of_both(14 * GIB, 2 * GIB),
         version="1.31",
@@ -241,7 +245,7 @@ STATE_FILE = re.compile(r"\w+_state|kubelet_internal_checkpoint")
 
 
 class Node:
-    """What a person does by the words of a fix: to the pods, to the files, to the kubelet."""
+    """Does what a person does to follow a fix: to the pods, the files, the kubelet."""
 
     def __init__(self, situation: Situation, directory: Path, cpuctl: Cpuctl) -> None:
         directory.mkdir()
@@ -267,7 +271,7 @@ class Node:
         return json.loads(result.out)
 
     def do(self, step: str, finding: Any) -> None:
-        """Do one thing."""
+        """Take one step."""
         if step.startswith("cpuctl checkpoint "):
             self._run(shlex.split(step)[1:])
         elif step == "drain the node and delete the file":
@@ -278,9 +282,9 @@ class Node:
                 if each["code"] == "memory-misfit":
                     self._without(each["podUID"])
         elif policy := re.fullmatch(r"configure policy (\w+)", step):
-            self._tell(r"--cpu-manager-policy=\w+", f"--cpu-manager-policy={policy[1]}")
+            self._change_flags(r"--cpu-manager-policy=\w+", f"--cpu-manager-policy={policy[1]}")
         elif gate := re.fullmatch(r"enable (\w+)", step):
-            self._tell("$", f" --feature-gates={gate[1]}=true")
+            self._change_flags("$", f" --feature-gates={gate[1]}=true")
         elif step == "remove a pod that has exclusive CPUs from the node":
             self._without(next(iter((self.situation.cpu or CPU_STATE).entries)))
         elif step in ("remove this pod from the node", "delete the pod"):
@@ -297,7 +301,7 @@ class Node:
         assert done.code == 0, done
         self.state = new
 
-    def _tell(self, old: str, new: str) -> None:
+    def _change_flags(self, old: str, new: str) -> None:
         self.reported = tuple(
             re.sub(old, new, word) if word == self.situation.kubelet else word for word in self.reported
         )
@@ -309,31 +313,31 @@ class Node:
 
 
 def file_of(finding: Any) -> str:
-    """Name the state file that a finding is about; nothing for one on a setting."""
+    """Return the name of the state file that a finding is about; empty if it is about a setting."""
     return str(finding.get("file") or Path(finding["where"] or "").name)
 
 
 def first_file(finding: Any) -> str:
-    """Name the file that is in the way of others, else the finding's."""
+    """Return the name of the file that must be fixed first, or else the finding's file."""
     reported = re.match(r"(\w+) first: ", finding["fix"])
     return reported[1] if reported else file_of(finding)
 
 
 def ways(fix: str) -> Iterator[list[str]]:
-    """Take apart what is proposed: one way or the other, each step by step; reasons are nobody's to do."""
+    """Split a fix into its alternatives, each step by step, without the reasons."""
     for way in re.split(r", or (?=cpuctl |drain )", re.sub(r"^\w+ first: ", "", fix)):
         yield re.split(r", then ", re.sub(r": (which entry is correct|cpuctl cannot).*", "", way))
 
 
 def found_in(situation: Situation, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl) -> list[Any]:
-    """Return what is said of state files with a way out."""
+    """Return the findings on state files that have a fix."""
     findings = Node(situation, directory, cpuctl).ask(asks)["findings"]
     return [each for each in findings if each["fix"] and STATE_FILE.fullmatch(file_of(each))]
 
 
 @pytest.mark.parametrize("asks", [VERIFY, CONFIG], ids=" ".join)
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.name)
-def test_each_way_out_mends_what_was_found(
+def test_each_proposed_fix_repairs_the_finding(
     situation: Situation, asks: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     found = found_in(situation, asks, tmp_path / "found", cpuctl)
@@ -345,12 +349,12 @@ def test_each_way_out_mends_what_was_found(
             after = node.ask(asks)
             left = {(each["code"], file_of(each)): each["severity"] for each in after["findings"]}
             assert (finding["code"], file_of(finding)) not in left, (way, after)
-            # Another file may be wrong, too.
+            # Another file may be invalid as well.
             assert "error" in left.values() or after["start"] == {"outcome": "Started"}, (way, after)
 
 
-def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A new finding with a way out, or another way out of one, needs a situation above."""
+def test_every_fix_of_a_state_file_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A new finding with a fix, or another way in an existing fix, needs a situation above."""
     run = {
         (each["code"], fix)
         for number, situation in enumerate(SITUATIONS)
@@ -364,14 +368,14 @@ SETTINGS: dict[str, Any] = {
     "cpuManagerPolicy": "static",
     "reservedSystemCPUs": "0,8",
     "memoryManagerPolicy": "Static",
-    "kubeReserved": {"memory": "924Mi"},  # 1Gi with what is kept free before pods are evicted
+    "kubeReserved": {"memory": "924Mi"},  # 1Gi together with the eviction threshold
     "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
 }
-"""With these, a kubelet starts on the files; what is changed of it below keeps it from starting."""
+"""With these settings a kubelet starts on the files; each change below keeps it from starting."""
 
 
 class Configured:
-    """A node whose kubelet is told by a file; a verdict is asked of its state files."""
+    """A node whose kubelet is configured by a file, and the verdict on its state files."""
 
     def __init__(self, config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> None:
         self.config, self.directory, self.cpuctl = SETTINGS | config, directory, cpuctl
@@ -393,7 +397,7 @@ class Configured:
         return self.cpuctl("config", command, "-q", "-m", machine, *reported, *words, cwd=self.directory)
 
     def follow(self, finding: Any) -> None:
-        """Do what a fix says; where that is to ask the check of the configuration, what that says."""
+        """Apply a fix; if it says to check the configuration, apply what that check proposes."""
         fix = finding["fix"]
         self.followed.add((finding["code"], re.sub(" -m .*", "", fix)))
         if fix.startswith("cpuctl config check "):
@@ -411,9 +415,9 @@ WRONG_SETTINGS: list[dict[str, Any]] = [
 
 
 def followed(config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> set[tuple[str, str]]:
-    """Follow the last fix about settings until there is none; return what was followed.
+    """Follow the last fix about settings until there is none; return the fixes followed.
 
-    Then the kubelet reads its state files, which may not fit other reservations.
+    Then the kubelet reads its state files, which may not match other reservations.
     """
     directory.mkdir()
     node = Configured(config, directory, cpuctl)
@@ -426,15 +430,15 @@ def followed(config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> set[tup
     return node.followed
 
 
-def test_a_verdict_that_settings_decide_names_the_way_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Those of files that do not load, and the check of a configuration with which no kubelet starts."""
+def test_a_verdict_decided_by_settings_has_a_fix(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Both for files that do not load, and for configurations with which no kubelet starts."""
     run = [followed(config, tmp_path / str(at), cpuctl) for at, config in enumerate(WRONG_SETTINGS)]
     assert [bool(each) for each in run] == [False, True, True, True]
     assert not_run(["cpuctl/answering/checkpoint/verdict_answer.py"], set.union(*run)) == []
 
 
 def bare(fix: str) -> tuple[str, str]:
-    """Take the options that were given out of a command, which may have asked for the pods among them."""
+    """Remove the given options from a command; it may have included the pods among them."""
     found = re.fullmatch(r"(.*?)( state -m .*?)?(: which entry .*)?", fix)
     assert found
     begun, reported, rest = found.groups()

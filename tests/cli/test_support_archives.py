@@ -1,4 +1,4 @@
-"""Support archives as nodes: what their kubelet was told counts as that of a capture."""
+"""Support archives as nodes: their kubelet's configuration is used like that of a capture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settings(result: Result) -> dict[str, tuple[Any, str | None]]:
     return {each["setting"]: (each["value"], each["where"]) for each in document(result)["settings"]}
 
 
-def test_a_sosreport_tells_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_sosreport_shows_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
     report = tmp_path / "report.tar.xz"
     report.write_bytes(tar_of(sosreport_files(), "sosreport-node7", "w:xz"))
     shown = cpuctl("config", "show", "-m", str(report), "-o", "json")
@@ -53,15 +53,15 @@ def test_a_sosreport_tells_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) 
 
 
 @pytest.mark.parametrize("ps", [processes(""), processes("/usr/bin/kubelet2 --max-pods=3")])
-def test_without_its_process_a_unit_tells(ps: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Its environment file is not collected: what flags it adds nobody knows."""
+def test_without_a_kubelet_process_the_unit_is_used(ps: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The unit's environment file is not collected, so the flags in it are unknown."""
     files = sosreport_files(ps=ps) | {"etc/systemd/system/kubelet.service": UNIT}
     shown = cpuctl("config", "show", "-m", str(write_tree(files, tmp_path)), "-o", "json")
     assert settings(shown)["cpuManagerPolicy"][0] == "static"
     assert "/etc/node-sizing.env is missing" in document(shown)["sources"]["unknownFlags"]["value"]
 
 
-def test_state_files_count_where_they_are_collected(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_collected_state_files_are_used(tmp_path: Path, cpuctl: Cpuctl) -> None:
     files = sosreport_files(ps=processes("/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"))
     files |= {
         "var/lib/kubelet/config.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,4\n",
@@ -76,7 +76,7 @@ def test_state_files_count_where_they_are_collected(tmp_path: Path, cpuctl: Cpuc
 
 
 def named_report(directory: Path, **more: str) -> str:
-    """Write a sosreport of a node whose state gives CPUs to u1, which its runtime calls shop/db-0."""
+    """Write a sosreport of a node whose state file gives CPUs to u1, which crictl calls shop/db-0."""
     files = sosreport_files(ps=processes("/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"))
     files |= {
         "var/lib/kubelet/config.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,4\n",
@@ -87,7 +87,7 @@ def named_report(directory: Path, **more: str) -> str:
 
 @pytest.mark.parametrize("archive", [False, True])
 def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Names, and where they are from: that somebody runs, they do not tell."""
+    """Only the names and where they come from: they do not show which pods are running."""
     name = named_report(tmp_path / "report")
     if archive:
         files = {
@@ -109,8 +109,8 @@ def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl:
     assert plan["sources"]["podNames"] == dump["sources"]["podNames"]
 
 
-def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Who runs is what --pods says; a pod that does not is still called by its name."""
+def test_names_of_pods_that_are_no_longer_running(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """--pods decides which pods run; a pod that does not run is still shown by its name."""
     other = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -129,7 +129,7 @@ def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert "the state files have pods that are not running here (shop/db-0)" in " ".join(planned.err.split())
 
 
-def test_output_that_is_none_is_named_and_passed_over(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_invalid_crictl_output_is_reported_and_skipped(tmp_path: Path, cpuctl: Cpuctl) -> None:
     path = "sos_commands/crio/containers/crictl_inspect_c"
     name = named_report(tmp_path, **{path: "FATA[0000] getting the status of the container: NotFound"})
     dump = cpuctl("checkpoint", "dump", name)
@@ -150,7 +150,7 @@ def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: P
     assert "note: node w2 of a must-gather without" in table.out
 
 
-def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_sizes_computed_by_the_node_are_unknown(tmp_path: Path, cpuctl: Cpuctl) -> None:
     root = write_tree(must_gather_files({"w1": snapshot()}, sizing="true"), tmp_path)
     shown = cpuctl("config", "show", "-m", str(root), "-o", "json")
     assert settings(shown)["cpuManagerPolicy"][0] == "static"
@@ -158,7 +158,7 @@ def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuc
 
 
 def inspected(name: str, uid: str, node: str, cpus: int = 2) -> dict[str, Any]:
-    """Return a pod as the API server has it."""
+    """Return a pod as the API server returns it."""
     amounts = {"cpu": str(cpus), "memory": "1Gi"}
     return {
         "apiVersion": "v1",
@@ -180,7 +180,7 @@ INSPECTED = {
             "items": [inspected("a", "u1", "w1"), inspected("b", "u2", "w2")],
         }
     ),
-    # Beside a list these are not looked at.
+    # These are not read if there is a list.
     "image/namespaces/shop/pods/a/a.yaml": "not read: {",
     "image/namespaces/shop/pods/a/app/app/logs/current.yaml": "no pod",
     "image/namespaces/ai/pods/c/c.yaml": json.dumps(inspected("c", "u3", "w1", 3)),
@@ -213,7 +213,7 @@ def test_a_node_without_pods_in_a_must_gather_is_an_error(tmp_path: Path, cpuctl
     assert "oc adm inspect store" in bare.err
 
 
-def test_a_state_file_that_a_snapshot_holds_counts(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_state_file_in_a_snapshot_is_used(tmp_path: Path, cpuctl: Cpuctl) -> None:
     held = {**small_machine(), "var/lib/kubelet/cpu_manager_state": STATE}
     spec = write_tree(must_gather_files({"w1": snapshot(held)}), tmp_path)
     verified = cpuctl("checkpoint", "verify", "-m", str(spec), "-o", "json", "--exit-zero")
@@ -221,8 +221,8 @@ def test_a_state_file_that_a_snapshot_holds_counts(tmp_path: Path, cpuctl: Cpuct
     assert [each["file"] for each in files] == ["cpu_manager_state"]
 
 
-def test_an_audit_calls_containers_what_the_runtime_called_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A sosreport has control groups and crictl's output, and no links to logs."""
+def test_an_audit_uses_the_runtimes_names_of_containers(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A sosreport has control groups and the output of crictl, but no links to logs."""
     node = clean_node()
     groups = {path: text for path, text in node.files.items() if path.startswith("sys/fs/cgroup")}
     reported = {

@@ -1,6 +1,6 @@
-"""Public threads about older kubelets, each asked of its reporter's release and of one that is mended.
+"""Public threads about older kubelets, each tested with its reporter's release and with a fixed one.
 
-C1 to C15 are the names of the list that the threads were collected in.
+C1 to C15 are the names from the list of collected threads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEVICES = 'apiVersion: cpuctl/v1alpha1\nkind: Devices\nresources:\n  nvidia.com/
 
 
 def timeline(version: str, *events: str, policy: str = "") -> str:
-    """Write a timeline of four CPUs, of which pods ask three, with what happens."""
+    """Write a timeline with the given events on four CPUs, where each pod requests three."""
     body = "".join(f"- {{{each}}}\n" for each in events)
     return (
         "apiVersion: cpuctl/v1alpha1\nkind: Timeline\nmachine: synthetic:1s1n4c1t\nkubelet:\n"
@@ -56,7 +56,7 @@ def timeline(version: str, *events: str, policy: str = "") -> str:
 
 
 def whole_cores(version: str) -> str:
-    """Write a timeline of a kubelet that hands out whole cores and restarts while pod a has most of them."""
+    """Write a timeline of a kubelet that assigns whole cores and restarts while pod a has most of them."""
     options = 'cpuManagerPolicyOptions: {full-pcpus-only: "true"}, cpuManagerPolicy'
     return (
         timeline(version, "at: 0s, admit: a", "at: 5s, kubelet: restart")
@@ -68,7 +68,7 @@ def whole_cores(version: str) -> str:
 
 
 def memory_state(*amounts: tuple[int, int]) -> str:
-    """Write a state of pods that share two nodes, each with so much reserved and so much in all."""
+    """Write a state of pods that share two nodes, given each node's reserved and total memory."""
     nodes = {
         number: MemoryNode(
             number_of_assignments=2,
@@ -94,7 +94,7 @@ def memory_state(*amounts: tuple[int, int]) -> str:
 
 
 class Thread(NamedTuple):
-    """A command, the release that the reporter had, what it says there, and what it must not say."""
+    """A command, the reporter's release, what the answer says, and what it must not say."""
 
     words: tuple[str, ...]
     version: str
@@ -158,18 +158,18 @@ BETA = ("config", "check", "-m", "synthetic:1s1n8c1t", "--kubelet-config", "k.ya
 
 THREADS: Mapping[str, Thread] = {
     "C1 135711, 117589": Thread(STATUS, "1.32", "would fail (crash while reading pod_status", "", BROKEN),
-    "C1, mended": Thread(STATUS, "1.33", "Kubelet 1.33 would start", "", BROKEN),
+    "C1, fixed": Thread(STATUS, "1.33", "Kubelet 1.33 would start", "", BROKEN),
     "C2 135541": Thread(MANY_NODES, "1.35.3", "would take longer", "1 admitted", GPUS),
     "C4 131610": Thread(P131610, "1.32", "default/a a 2-8 ", "", {"k.yaml": UNCORE}),
     "C4, a patch": Thread(P131610, "1.33.4", "default/a a 2-8 ", "", {"k.yaml": UNCORE}),
-    "C4, mended": Thread(P131610, "1.33.13", "default/a a 8-14 ", "", {"k.yaml": UNCORE}),
+    "C4, fixed": Thread(P131610, "1.33.13", "default/a a 8-14 ", "", {"k.yaml": UNCORE}),
     "C5 PR 127959": Thread(
         FULL, "1.31", "requested 2 cpus not multiple cpus per core = 2", "not enough free"
     ),
     "C5, later": Thread(FULL, "1.32", "not enough free physical CPUs: available physical CPUs = 0"),
     "C6 115994": Thread(STRICT, "1.32", POOLS, "No differences", BURSTABLE),
     "C7 129078": Thread(("replay", "t.yaml"), "1.32", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.32")}),
-    "C7, not mended": Thread(
+    "C7, not fixed": Thread(
         ("replay", "t.yaml"), "1.38", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.38")}
     ),
     "C8 120733": Thread(P120733, "1.31", "12Gi (node 0,1)", REFUSES, {"k.yaml": GROUPS}),
@@ -182,7 +182,7 @@ THREADS: Mapping[str, Thread] = {
         {"k.yaml": GROUPS},
     ),
     "C9 119442": Thread(SIDECARS, "1.28", "s 1,5 yes yes yes yes a 1,5 ", "", SIDE),
-    "C9, mended": Thread(SIDECARS, "1.29", "s 1,5 yes yes yes yes a 2,6 ", "", SIDE),
+    "C9, fixed": Thread(SIDECARS, "1.29", "s 1,5 yes yes yes yes a 2,6 ", "", SIDE),
     "C10 92436": Thread(SHORT, "1.28", "to satisfy request, which is unexpected", "requested=6"),
     "C10, later": Thread(SHORT, "1.29", "requested=6, available=1"),
     "C11 KEP-2837": Thread(LEVEL, "1.33", "default/p a 1,5 ", "shared, because the pod sets", WHOLE),
@@ -226,7 +226,7 @@ THREADS: Mapping[str, Thread] = {
 
 
 @pytest.mark.parametrize("name", THREADS)
-def test_the_release_of_the_thread_is_answered(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_the_answer_is_that_of_the_threads_release(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     thread = THREADS[name]
     for file, text in thread.files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)

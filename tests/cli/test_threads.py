@@ -1,4 +1,4 @@
-"""Public threads about kubelets that surprise, each put to cpuctl as one command: what it is told to say.
+"""Public threads about surprising kubelets, each given to cpuctl as one command, and its expected answer.
 
 ``k/k`` is kubernetes/kubernetes. The machines, files and flags are those of the threads.
 ``ROWS`` has the links.
@@ -34,7 +34,7 @@ def _exclusive(name: str, cpus: int, **more: int) -> dict[str, Any]:
 
 
 def _hybrid() -> dict[str, Any]:
-    """Make what cAdvisor tells of 8 cores of two CPUs and 12 of one."""
+    """Return what cAdvisor reports for 8 cores of two CPUs and 12 of one."""
     whole = [[2 * core, 2 * core + 1] for core in range(8)]
     cores = [
         {"core_id": number, "thread_ids": cpus, "socket_id": 0}
@@ -101,7 +101,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
-    """Return a function that runs one command beside the files."""
+    """Return a function that runs one command in the directory of the files."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -133,7 +133,7 @@ def test_b1_reserved_cpus_are_shared_too(command: tuple[str, ...], ask: Ask) -> 
     assert RESERVED_TOO in ask(*command, *SHARING).out
 
 
-def test_b1_of_a_node_that_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_b1_on_a_running_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
     stated = cpuctl("audit", "-q", "-m", node, columns=400).out
     assert (
@@ -148,7 +148,7 @@ def test_b1_of_a_node_that_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
         ("shutdown.yaml", "shutdownGracePeriodCriticalPods {15s} must be <= shutdownGracePeriod {10s}"),
     ],
 )
-def test_c16_what_validation_refuses(name: str, words: str, ask: Ask) -> None:
+def test_c16_what_validation_rejects(name: str, words: str, ask: Ask) -> None:
     """kubeone 3880, k/k 102818, kubeadm 2462."""
     result = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", name)
     assert result.code == 3
@@ -188,8 +188,8 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
     assert "fix: reserve whole cores: reservedSystemCPUs: 0-1" in checked
     planned = ask("plan", "-m", "hybrid.json", *kubelet, "-T", "a=4/4,1Gi").out
     assert "the kubelet does not restart with its own cpu_manager_state" in planned
-    mended = ("--kubelet-args", f"{STATIC} --reserved-cpus=0-1")
-    assert ask("config", "check", "-m", "hybrid.json", *mended, "--strict").code == 0
+    fixed = ("--kubelet-args", f"{STATIC} --reserved-cpus=0-1")
+    assert ask("config", "check", "-m", "hybrid.json", *fixed, "--strict").code == 0
 
 
 def test_b4_isolated_cpus(ask: Ask) -> None:
@@ -234,7 +234,7 @@ GROUPS: dict[str, tuple[Callable[[NodeTree], None], str]] = {
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_b7_groups_that_end_before_the_machine(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_b7_groups_with_fewer_cpus_than_the_machine(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     """k/k 87522, 104147, 97066, koordinator 546 and 395, lxcfs 301."""
     limit, words = GROUPS[name]
     node = clean_node()
@@ -248,7 +248,7 @@ def test_b7_groups_that_end_before_the_machine(name: str, tmp_path: Path, cpuctl
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0-1", "effective-differs"), ("", "")])
-def test_b7_of_a_node_that_runs(limit: str, code: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_b7_on_a_running_node(limit: str, code: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = clean_node()
     if limit:
         node.cpuset("/kubepods.slice/kubepods-burstable.slice", cpus=limit, effective=limit)
@@ -284,7 +284,7 @@ def test_b10_an_option_without_effect(ask: Ask) -> None:
 
 
 def test_b10_devices_of_another_node(ask: Ask) -> None:
-    """k/k 122295, 136431: why they are far, and what would bring them near."""
+    """k/k 122295, 136431: why they are far away, and what would bring them closer."""
     pods = ("-f", "first.json", "-f", "job.json", "--devices", "devices.yaml")
     words = ("-m", "synthetic:2s4n8c2t", "--kubelet-config", "aligned.yaml")
     stated = ask("explain", "default/job", *words, *pods).out
@@ -310,7 +310,7 @@ SINGLE = f"{STATIC} --reserved-cpus=0,14 --topology-manager-policy=single-numa-n
 
 
 def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """k/k 84869, 108152, 125579, descheduler 669: the scheduler sees 10 CPUs, and binds the next here."""
+    """k/k 84869, 108152, 125579, descheduler 669: the scheduler sees 10 CPUs, and binds the next pod here."""
     (tmp_path / "pods.json").write_text(json.dumps(REPLICAS))
     words = ("-m", "synthetic:2s2n7c2t", "--kubelet-args", SINGLE, "-f", "pods.json", "-o", "json", "-q")
     result = cpuctl("explain", "default/pinned-2", *words, "--kubelet-version", "1.36", cwd=tmp_path)
@@ -322,7 +322,7 @@ def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
 
 
 def test_b12_an_emulator_thread_that_makes_an_odd_number(ask: Ask) -> None:
-    """Kubevirt 10593: eight vCPUs ask for nine CPUs, and the guest's own fields are what to change."""
+    """Kubevirt 10593: eight vCPUs request nine CPUs, and the fix is to change fields of the guest."""
     whole = f"{STATIC} --reserved-cpus=0,20 --cpu-manager-policy-options=full-pcpus-only=true"
     stated = ask("explain", "-f", "emulator.json", "-m", "synthetic:1s1n20c2t", "--kubelet-args", whole)
     assert stated.code == 3
@@ -333,15 +333,15 @@ def test_b12_an_emulator_thread_that_makes_an_odd_number(ask: Ask) -> None:
 
 @pytest.mark.parametrize(("threads", "cpus"), [(1, "1-4"), (2, "1-2,17-18")])
 def test_b12_which_cpus_a_guests_threads_are_pinned_to(threads: int, cpus: str, ask: Ask) -> None:
-    """Kubevirt 11749, 10132: cores of two threads come of a node that has them, and of no other."""
+    """Kubevirt 11749, 10132: a guest gets cores of two threads only from a node that has them."""
     node = ("-m", f"synthetic:2s2n8c{threads}t", "--kubelet-args", f"{STATIC} --reserved-cpus=0")
     (pod,) = json.loads(ask("plan", "-f", "threads.json", *node, "-o", "json").out)["pods"]
     compute = next(each for each in pod["containers"] if each["name"] == "compute")
     assert compute["cpus"] == cpus
 
 
-def test_b12_a_guest_that_shares_beside_a_pinned_one(ask: Ask) -> None:
-    """Kubevirt 1622: the kubelet admits it to what is left, and libvirt's error is told as what it is."""
+def test_b12_a_shared_guest_next_to_a_pinned_one(ask: Ask) -> None:
+    """Kubevirt 1622: the kubelet admits it to the shared pool, and libvirt's error is explained."""
     node = ("-m", "synthetic:1s1n4c1t", "--kubelet-args", f"{STATIC} --reserved-cpus=0")
     planned = ask("plan", "-f", "two.json", "-f", "later.json", *node)
     assert planned.code == 0
@@ -351,14 +351,14 @@ def test_b12_a_guest_that_shares_beside_a_pinned_one(ask: Ask) -> None:
     assert "is missing CAP_SYS_NICE" in reported.out
 
 
-def test_b13_a_directory_for_state_files_is_made(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_b13_a_directory_for_state_files_is_created(tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:8c", "--kubelet-args", f"{STATIC} --reserved-cpus=0", "-T", "a=1/1,1Gi", "-q")
     assert cpuctl("plan", *words, "--write-state", "new/er", cwd=tmp_path).code == 0
     assert (tmp_path / "new" / "er" / "cpu_manager_state").is_file()
 
 
 def test_b15_a_second_cache_with_cores_half_taken(cpuctl: Cpuctl) -> None:
-    """k/k 137315: an L3 has 5 CPUs free, and the container is given CPUs of both, as cores are counted."""
+    """k/k 137315: 5 CPUs of an L3 are free, but the container gets CPUs of two, because cores are counted."""
     reserved = f"{STATIC} --reserved-cpus=0-2,4,6,8-10"
     options = f"{reserved} --cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
     words = (
@@ -390,7 +390,7 @@ def test_b18_memory_of_two_nodes_and_a_cpu_of_one(cpus: str, code: int, cpuctl: 
 
 
 def test_b3_in_one_line(ask: Ask) -> None:
-    """The same machine as hybrid.json, as somebody would type it."""
+    """The same machine as hybrid.json, in a short form."""
     kubelet = ("--kubelet-args", f"{STATIC} --reserved-cpus=0", "--kubelet-version", "1.36")
     words = (*kubelet, "-T", "a=4/4,1Gi", "-o", "json")
     for name in ("synthetic:8p2t+12e,near", "hybrid.json"):
@@ -408,8 +408,8 @@ def _links(repository: str, *numbers: int) -> list[str]:
     return [f"https://github.com/{repository}/issues/{number}" for number in numbers]
 
 
-def test_c7_who_was_rejected_before_has_not_ended(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """k/k 129078: of two pods that run, the kubelet rejects both when it restarts with full-pcpus-only."""
+def test_c7_pods_rejected_at_a_restart_have_not_ended(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """k/k 129078: the kubelet rejects both running pods when it restarts with full-pcpus-only."""
     items = [_exclusive(name, cpus) for name, cpus in (("first", 4), ("second", 2))]
     for item in items:
         item["metadata"]["uid"] = item["metadata"]["name"]
@@ -471,9 +471,9 @@ ROWS: dict[str, list[str]] = {
     "c15": _links(K8S, 127262),
     "c16": [*_links("kubermatic/kubeone", 3880), *_links(K8S, 102818), *_links("kubernetes/kubeadm", 2462)],
 }
-"""Threads that were answered in part or wrongly when they were first put to cpuctl, by their case.
+"""Threads that cpuctl answered only in part or wrongly at first, by case.
 
-Huge pages, CPU sets that other agents write and partitions have theirs in ``tests/audit``.
+Those about huge pages, CPU sets written by other agents, and partitions are in ``tests/audit``.
 """
 
 

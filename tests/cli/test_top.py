@@ -1,4 +1,4 @@
-"""``cpuctl top`` without its screen: one moment in every form, a stream of them, recordings, refusals."""
+"""``cpuctl top`` without its screen: one sample in every format, streams of samples, recordings, errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ V36 = ("--kubelet-version", "1.36")
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the root of a node on which a second passes whenever somebody waits for one."""
+    """Return the root of a node on which one second passes with every wait."""
     running = Running(tmp_path / "node", counting_node())
     running.write()
 
@@ -30,14 +30,14 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         running.on[500], running.ran[500] = 5, running.ran.get(500, 0) + 0.5
         running.write()
 
-    # The clock of this process is not touched: others of its threads wait by it.
+    # The clock of this process is not changed: other threads wait on it.
     clock = SimpleNamespace(monotonic=lambda: running.now, sleep=wait)
     for module in ("cpuctl.cli.top", "cpuctl.operations.top"):
         monkeypatch.setattr(f"{module}.time", clock)
     return str(tmp_path / "node")
 
 
-def test_one_moment_as_a_table(node: str, cpuctl: Cpuctl) -> None:
+def test_one_sample_as_a_table(node: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("top", "--once", "--root", node, *V36, "-q", columns=160)
     assert result.code == 0, result
     lines = result.out.splitlines()
@@ -50,7 +50,7 @@ def test_one_moment_as_a_table(node: str, cpuctl: Cpuctl) -> None:
     assert any(line.split()[:4] == ["shared", "pool", "0,2-4,6-7", "4.2%"] for line in lines), result.out
 
 
-def test_one_moment_in_other_forms(node: str, cpuctl: Cpuctl) -> None:
+def test_one_sample_in_other_formats(node: str, cpuctl: Cpuctl) -> None:
     answer = json.loads(cpuctl("top", "--once", "--root", node, *V36, "-o", "json").out)
     follow_schema(answer)
     assert answer["cpus"][2]["system"] == 0.25
@@ -60,7 +60,7 @@ def test_one_moment_in_other_forms(node: str, cpuctl: Cpuctl) -> None:
     assert any(line.split()[:6] == ["5", "0", "0", "0", "1", "exclusive"] for line in wide.splitlines()), wide
 
 
-def test_moments_are_streamed_recorded_and_played(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_samples_are_streamed_recorded_and_replayed(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     file = str(tmp_path / "top.jsonl.gz")
     words = ("--root", node, *V36, "-q", "-o", "jsonl", "--samples", "3", "--record", file)
     streamed = cpuctl("top", *words)
@@ -80,10 +80,10 @@ def test_moments_are_streamed_recorded_and_played(node: str, tmp_path: Path, cpu
     assert (again.code, "the file exists" in again.err) == (2, True)
 
 
-def test_a_machine_that_stands_in_for_this_host_is_no_clash(
+def test_a_default_machine_does_not_conflict_with_a_replay(
     node: str, tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is played, although somebody works with another machine by default."""
+    """A recording is replayed even if another machine is the user's default."""
     file = str(tmp_path / "top.jsonl")
     cpuctl("top", "--once", "--root", node, *V36, "-q", "--record", file)
     monkeypatch.setenv("CPUCTL_MACHINE", "fixtures/nodes/v2-2-numa/node.tar.xz")
@@ -91,7 +91,7 @@ def test_a_machine_that_stands_in_for_this_host_is_no_clash(
 
 
 def test_this_host(cpuctl: Cpuctl) -> None:
-    """The kernel that runs the tests is read without any stand-in."""
+    """The kernel that runs the tests is read, without a substitute."""
     result = cpuctl("top", "--once", "--interval", "0.2", "-o", "json")
     assert result.code == 0, result
     answer = json.loads(result.out)
@@ -118,13 +118,13 @@ def test_this_host(cpuctl: Cpuctl) -> None:
         (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "a recording is a snapshot"),
     ],
 )
-def test_refusals(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> None:
+def test_invalid_options_are_rejected_by_top(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("top", *words)
     assert (result.code, result.out) == (2, ""), result
     assert complaint in result.err
 
 
-def test_a_copy_of_a_node_is_no_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_a_copy_of_a_node_is_rejected(tmp_path: Path, cpuctl: Cpuctl) -> None:
     Running(tmp_path, counting_node()).write()
     result = cpuctl("top", "--once", "--interval", "0.2", "--root", str(tmp_path), *V36)
     assert (result.code, "do not change" in result.err) == (4, True), result

@@ -1,4 +1,4 @@
-"""The screen of ``cpuctl top``, driven by keys through Textual's pilot, on what a recording plays."""
+"""The screen of ``cpuctl top``, controlled by keys through Textual's pilot, with a replayed recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALL = (80, 24)
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    """Record three moments of a node: CPU 1 is a third busy, then two thirds, then all the time."""
+    """Record three samples of a node: CPU 1 is one third busy, then two thirds, then fully."""
     folder = tmp_path_factory.mktemp("top")
     tree = counting_node()
     entries(tree, WEB, front="2,6")
@@ -88,7 +88,7 @@ def test_rows_and_map_on_a_small_terminal(recording: Recording) -> None:
     drive(screen(recording), keys)
 
 
-def test_colours_tell_owner_and_load(recording: Recording) -> None:
+def test_colours_show_owner_and_load(recording: Recording) -> None:
     async def keys(pilot: Pilot[None]) -> None:
         board = pilot.app.query_one(Board)
         strips = [board.render_line(y) for y in range(24)]
@@ -140,7 +140,7 @@ def test_the_map_alone_has_a_cursor_and_opens_a_cpu(recording: Recording) -> Non
     drive(screen(recording), keys)
 
 
-def test_a_recording_goes_back_and_forth_and_says_where_it_ends(recording: Recording) -> None:
+def test_a_recording_goes_back_and_forth_and_shows_its_end(recording: Recording) -> None:
     async def keys(pilot: Pilot[None]) -> None:
         await pilot.press("right", "right", "right")
         assert "sample 3 of 3" in text(pilot)
@@ -161,7 +161,7 @@ def test_a_recording_goes_back_and_forth_and_says_where_it_ends(recording: Recor
 
 
 class Counting:
-    """A feed of one moment after another, and then an error."""
+    """A feed of one sample after another, and then an error."""
 
     def __init__(self, recording: Recording, most: int) -> None:
         self.recording, self.count, self.most = recording, 0, most
@@ -173,8 +173,8 @@ class Counting:
         return self.recording.moment((self.count - 1) % 3)
 
 
-def test_a_frozen_node_is_looked_at_all_the_same(recording: Recording) -> None:
-    """What is recorded meanwhile has no gap; and an error ends the screen, and is told after it."""
+def test_a_frozen_screen_still_reads_the_node(recording: Recording) -> None:
+    """The recording has no gap meanwhile; and an error ends the screen and is reported afterwards."""
     feed = Counting(recording, most=3)
     app = TopScreen(feed, NEVER, color=False)
 
@@ -196,7 +196,7 @@ def test_a_frozen_node_is_looked_at_all_the_same(recording: Recording) -> None:
 @pytest.mark.parametrize(
     ("fails", "reported"), [(False, "capture written to node7.tar.gz"), (True, "no capture written: no room")]
 )
-def test_a_capture_is_written_beside(fails: bool, reported: str, recording: Recording) -> None:
+def test_a_capture_is_written_from_the_screen(fails: bool, reported: str, recording: Recording) -> None:
     def capture() -> str:
         if fails:
             raise InputError("no room")
@@ -253,7 +253,7 @@ def test_without_the_extra_it_says_what_to_install(cpuctl: Cpuctl, monkeypatch: 
 
 
 class _Terminal:
-    """What the command asks whether it has a terminal."""
+    """Replaces the module that the command uses to detect a terminal."""
 
     class _Stream:
         @staticmethod
@@ -263,7 +263,7 @@ class _Terminal:
     stdin = stdout = _Stream()
 
 
-def test_a_terminal_that_only_prints_gets_tables(
+def test_a_dumb_terminal_gets_tables(
     recording: Recording, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")

@@ -1,4 +1,4 @@
-"""PCI devices of a recording, and the draft of a file of devices that they make."""
+"""PCI devices of a recording, and the devices file drafted from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def machine(directory: Path, more: dict[str, str]) -> str:
     return str(written(small_machine("2s2n4c1t,mem=8Gi") | more, directory / "node7"))
 
 
-def test_devices_stand_beside_their_numa_nodes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_devices_are_listed_with_their_numa_nodes(cpuctl: Cpuctl, tmp_path: Path) -> None:
     out = cpuctl("topology", "devices", "-q", "-m", machine(tmp_path, FILES)).out
     assert [line.split() for line in out.splitlines()[1:6]] == [
         ["0000:3b:00.0", "3D", "controller", "10de:20b5", "0", "nvidia.com/gpu"],
@@ -54,7 +54,7 @@ def test_devices_stand_beside_their_numa_nodes(cpuctl: Cpuctl, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_the_draft_is_a_file_for_devices(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
+def test_the_draft_is_a_valid_devices_file(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
     spec = machine(tmp_path, FILES)
     text = cpuctl("topology", "devices", "-m", spec, "-o", form).out
     draft = yaml.safe_load(text)
@@ -69,20 +69,20 @@ def test_the_draft_is_a_file_for_devices(cpuctl: Cpuctl, tmp_path: Path, form: s
     assert "nvidia.com/gpu" in planned.out
 
 
-def test_the_bus_tells_where_devices_were_not_collected(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_without_collected_devices_the_bus_is_read(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = pci("sys/bus/pci/devices/0000:3b:00.0", "030200", "10de", "20b5", 1)
     text = cpuctl("topology", "devices", "-m", machine(tmp_path, files), "-o", "json").out
     assert json.loads(text)["resources"] == {"nvidia.com/gpu": {"1": 1}}
 
 
 @pytest.mark.parametrize("spec", ["synthetic:4c", "fixtures/machines/2s-2numa-32cpu.tar.xz"])
-def test_a_source_without_pci_devices_is_no_empty_draft(cpuctl: Cpuctl, spec: str) -> None:
+def test_a_source_without_pci_devices_is_an_error(cpuctl: Cpuctl, spec: str) -> None:
     result = cpuctl("topology", "devices", "-m", spec, "-o", "yaml")
     assert (result.code, result.out) == (4, "")
     assert "contains no PCI devices that pods could use" in result.err
 
 
-def test_a_file_that_makes_no_sense_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_an_invalid_file_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
     spec = machine(tmp_path, FILES | {f"{BRIDGE}/class": "bridge\n"})
     result = cpuctl("topology", "devices", "-m", spec)
     assert result.code == 4

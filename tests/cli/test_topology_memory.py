@@ -20,7 +20,7 @@ PAGES = ("-m", "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0,hugepages-1Gi=1")
 
 
 def config(directory: Path, *limits: tuple[int, str]) -> tuple[str, ...]:
-    """Write a configuration that reserves memory of some nodes, all that is kept."""
+    """Write a configuration that reserves memory of some nodes, and no other memory."""
     total = sum(int(amount.removesuffix("Mi")) for _, amount in limits)
     items = "".join(f"- {{numaNode: {node}, limits: {{memory: {amount}}}}}\n" for node, amount in limits)
     path = directory / "kubelet.yaml"
@@ -72,7 +72,7 @@ def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Pat
     ]
 
 
-def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_numbers_that_wrap_around_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "4000Mi")), "-o", "json")
     found = memory(cpuctl(*words, cwd=tmp_path))
     line = next(line for line in found["amounts"] if line["reserved"])
@@ -80,7 +80,7 @@ def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> No
     assert found["start"]["outcome"] == "Started"
 
 
-def test_sums_that_are_off_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_mismatching_sums_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "500Mi")))
     flag = ("--kubelet-args", "--kube-reserved=memory=1Gi")
     result = cpuctl(*words, *flag, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What a recording lacks is not known: no command takes it for none, or for 0."""
+"""What is missing from a recording is unknown: no command treats it as absent or as 0."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ FALSE_WORDS = {
         r"does not see such", r"equal core IDs", r"could not detect", r"\bcpu +0\b",
     ),
 }  # fmt: skip
-"""Sentences that only they may say who know the fact."""
+"""Texts that are wrong in an answer if the fact is unknown."""
 
 
-def told_of(kind: str) -> str:
+def fact_of(kind: str) -> str:
     return next(fact for fact in FALSE_WORDS if fact in kind)
 
 
 def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
-    """Yield the members of an answer that tell of a fact, and say 0 or nothing."""
+    """Yield the members of an answer that report 0 for a fact."""
     keys = {
         "memory": ("memoryBytes", "podsMemoryLimit", "capacity.memory"),
         "huge pages": ("hugePages",),
@@ -99,7 +99,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
         "NUMA nodes": ("summary.numaNodes",),
         "sockets": ("summary.sockets",),
         "topology": ("summary.cores", "summary.sockets", "kubelet.cores", "kubelet.cpus"),
-    }[told_of(kind)]
+    }[fact_of(kind)]
     if isinstance(document, Mapping):
         for key, value in document.items():
             here = f"{path}.{key}"
@@ -118,7 +118,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def missing(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Return what writes, once, the recording from which a kind of fact was taken."""
+    """Return a function that writes, once, the recording without a kind of fact."""
 
     @cache
     def directory(kind: str) -> str:
@@ -130,17 +130,17 @@ def missing(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
-def test_a_fact_that_was_not_recorded_is_not_known(
+def test_a_fact_that_was_not_recorded_is_unknown(
     cpuctl: Cpuctl, tmp_path: Path, missing: Callable[[str], str], kind: str, words: str
 ) -> None:
-    """Take one kind of fact out of a recording at a time, and ask every command."""
+    """Remove one kind of fact at a time from a recording, and run every command."""
     machine = missing(kind)
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
     kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()
     result = cpuctl(*named, "-m", machine, *kubelet, columns=400)
     assert result.code in (0, 3), result
-    for false in FALSE_WORDS[told_of(kind)]:
+    for false in FALSE_WORDS[fact_of(kind)]:
         assert not re.search(false, result.out + result.err), (false, result.out, result.err)
     document = json.loads(cpuctl(*named, "-m", machine, *kubelet, "-o", "json").out)
     check(document)
@@ -148,7 +148,7 @@ def test_a_fact_that_was_not_recorded_is_not_known(
 
 
 @pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
-def test_the_whole_recording_leaves_nothing_open(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
+def test_with_the_whole_recording_nothing_is_unknown(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
     kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()
@@ -160,7 +160,7 @@ def test_the_whole_recording_leaves_nothing_open(cpuctl: Cpuctl, tmp_path: Path,
 
 
 @pytest.mark.parametrize("kind", ["memory", "NUMA node memory", "memory of one NUMA node"])
-def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
+def test_memory_that_was_not_recorded_can_be_specified(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
     machine = recorded(tmp_path, files)
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
@@ -184,8 +184,8 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
         "checkpoint migrate state --to 1.36",
     ],
 )
-def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
-    """What cannot be said of a machine without memory is what is said of the same machine with it."""
+def test_memory_can_be_specified_for_state_files_too(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
+    """With the memory specified, the answer is that for the same machine with recorded memory."""
     release = () if "migrate" in words else ("--kubelet-version", "1.36")
     bare = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
     reported = ("-m", recorded(tmp_path / "node", bare), "--kubelet-args", STATIC, *release, "-o", "json")
@@ -201,7 +201,7 @@ def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, w
     assert [found.get(key) for key in ("start", "files")] == [right.get(key) for key in ("start", "files")]
 
 
-def test_a_proposed_repair_names_the_memory_that_was_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_proposed_repair_includes_the_specified_memory(cpuctl: Cpuctl, tmp_path: Path) -> None:
     bare = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
     machine = recorded(tmp_path / "node", bare)
     (tmp_path / "state").mkdir()
@@ -227,7 +227,7 @@ NOT_KNOWN = (
 
 
 @pytest.mark.parametrize(("words", "stated"), NOT_KNOWN)
-def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
+def test_an_unknown_start_is_not_reported_as_failed(
     words: str, stated: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     machine = recorded(
@@ -248,9 +248,7 @@ def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
 @pytest.mark.parametrize(
     "words", ["plan -T a=2/2,1Gi", "explain a -T a=2/2,1Gi", "resize -T a=2/2,1Gi --set a:cpu=3"]
 )
-def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
-    words: str, tmp_path: Path, cpuctl: Cpuctl
-) -> None:
+def test_cpus_chosen_by_unknown_caches_have_a_warning(words: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     machine = recorded(
         tmp_path, {path: text for path, text in WHOLE.items() if not re.search(MISSING["caches"], path)}
     )
@@ -265,7 +263,7 @@ def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
 def test_the_kubelets_label_of_an_unknown_cache_is_unknown_too(
     tmp_path: Path, cpuctl: Cpuctl, kind: str
 ) -> None:
-    """The label that a kubelet would take instead is its socket's, which is no L3 cache."""
+    """The label that a kubelet would use instead is its socket's, which is not an L3 cache."""
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
     words = ("topology", "-m", recorded(tmp_path, files))
     labels = json.loads(cpuctl(*words, "-o", "json").out)["kubelet"]["labels"]
@@ -274,8 +272,8 @@ def test_the_kubelets_label_of_an_unknown_cache_is_unknown_too(
     assert {tuple(line.split()) for line in shown.splitlines()[1:]} == {("0", "-"), ("1", "-")}
 
 
-def test_an_option_for_unknown_caches_is_not_called_idle(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A machine of one socket has one group of CPUs in place of caches, which is no L3 cache."""
+def test_an_option_for_unknown_caches_is_not_reported_as_idle(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A machine with one socket has one group of CPUs in place of caches, which is not an L3 cache."""
     files = small_machine("1s1n4c2t,mem=8Gi")
     machine = recorded(
         tmp_path, {path: text for path, text in files.items() if not re.search(MISSING["caches"], path)}
@@ -290,8 +288,8 @@ def test_an_option_for_unknown_caches_is_not_called_idle(tmp_path: Path, cpuctl:
     assert "option-idle" not in found
 
 
-def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Machine information of a processor whose kernel gives caches no ids lists none."""
+def test_what_cadvisor_does_not_report_is_unknown(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """If the kernel gives caches no ids, the machine information lists none."""
     cores = [{"core_id": core, "thread_ids": [core], "socket_id": 0} for core in range(4)]
     node = {"node_id": 0, "memory": 8 << 30, "hugepages": [], "cores": cores}
     info = {"num_cores": 4, "num_sockets": 1, "memory_capacity": 8 << 30, "topology": [node]}
@@ -313,10 +311,8 @@ def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path
     assert "undetermined: it requests hugepages-1Gi, but the node" in pages
 
 
-def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
-    cpuctl: Cpuctl, tmp_path: Path
-) -> None:
-    """The file names pages that the recording does not tell of: nothing has changed, as far as is known."""
+def test_a_memory_state_is_not_compared_with_unrecorded_huge_pages(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The file names huge pages that the recording does not have: as far as is known, nothing has changed."""
     whole, kubelet = (
         recorded(tmp_path / "whole", WHOLE),
         ("--kubelet-args", STATIC, "--kubelet-version", "1.36"),
@@ -336,7 +332,7 @@ def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
     check(json.loads(cpuctl("checkpoint", "repair", str(state), *words, "-o", "json").out))
 
 
-def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_kernel_without_huge_pages_differs_from_a_recording_without(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
     files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
     shown = cpuctl("topology", "-m", recorded(tmp_path, files)).out
@@ -344,8 +340,8 @@ def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cp
 
 
 @pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])
-def test_whether_cpus_share_a_cache_that_was_not_recorded(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
-    """A kubelet that sees no caches goes by sockets: what CPUs share is not known all the same."""
+def test_whether_cpus_share_an_unrecorded_cache_is_unknown(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
+    """A kubelet that sees no caches uses sockets, but what the CPUs share remains unknown."""
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
     words = ("-q", "-m", recorded(tmp_path, files), "--kubelet-args", STATIC, "-T", "a=2/2,1Gi")
     shown = cpuctl("plan", *words, "--capacity").out
@@ -366,7 +362,7 @@ def test_whether_cpus_share_a_cache_that_was_not_recorded(cpuctl: Cpuctl, tmp_pa
     assert totals["aligned"] == {"core": 1, "uncoreCache": None, "numaNode": 1, "socket": 1}
 
 
-def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
+def test_memory_of_numa_nodes_is_shown_without_that_of_the_machine(
     cpuctl: Cpuctl, missing: Callable[[str], str]
 ) -> None:
     def reported(kind: str) -> str:
@@ -382,7 +378,7 @@ CORES_UNKNOWN = (
 )
 
 
-def test_where_no_topology_of_cpus_is_recorded_all_say_so(
+def test_an_unrecorded_cpu_topology_is_reported_by_every_command(
     cpuctl: Cpuctl, missing: Callable[[str], str]
 ) -> None:
     machine = missing("topology of CPUs")
@@ -396,7 +392,7 @@ def test_where_no_topology_of_cpus_is_recorded_all_say_so(
     assert f"Nothing to propose: {CORES_UNKNOWN}\n" in stated("config", "reserve", "--reserved-cpus=2")
     kept = f"the resources reserved on the node are unknown: {CORES_UNKNOWN}\n"
     assert kept in stated("pods", "show", "-T", "a=2/2,1Gi", *listed)
-    # A share of CPUs is kept whatever their number: only what is left is not known.
+    # CPUs are reserved whatever their number is: only what is left is unknown.
     lines = stated("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()
     assert next(line.split() for line in lines if line.startswith("cpu ")) == ["cpu", "?", "500m", *"00??"]
     (planned,) = (line for line in stated("plan", "-T", "a=2/2,1Gi").splitlines() if "config check" in line)

@@ -1,4 +1,4 @@
-"""A command line that is wrong is told in one line what to type instead."""
+"""An invalid command line results in one line that says what to type instead."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_to_type_instead(words: str, error: str, hint: str, cpuctl: Cpuctl)
 
 
 @pytest.mark.parametrize("machine", [("-m", CONFIG), (f"-m{CONFIG}",), (f"--machine={CONFIG}",)])
-def test_a_configuration_for_a_machine_is_the_same_command_with_its_option(
+def test_a_configuration_given_as_machine_leads_to_kubelet_config(
     machine: tuple[str, ...], cpuctl: Cpuctl
 ) -> None:
     result = cpuctl("plan", *machine, "-T", "a=1/1 x2")
@@ -92,13 +92,13 @@ def test_a_configuration_for_a_machine_is_the_same_command_with_its_option(
     assert result.err.endswith(f"hint: name it with the option: {command}\n")
 
 
-def test_a_configuration_is_checked_where_a_command_has_no_option_for_it(cpuctl: Cpuctl) -> None:
+def test_a_configuration_leads_to_config_check_without_such_an_option(cpuctl: Cpuctl) -> None:
     assert f"config check --kubelet-config {CONFIG}" in cpuctl("topology", "map", "-m", CONFIG).err
     twice = cpuctl("plan", "-m", CONFIG, "--kubelet-config", CONFIG, "-T", "a=1/1")
     assert f"hint: use it as an option: cpuctl config check --kubelet-config {CONFIG}\n" in twice.err
 
 
-def test_a_recording_in_place_of_containers_is_named_with_its_option(cpuctl: Cpuctl) -> None:
+def test_a_recording_in_place_of_containers_leads_to_its_option(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/v2-2-numa/node.tar.xz"
     assert f"hint: for a recording, use -m {node}\n" in cpuctl("cgroups", "apply", node).err
 
@@ -114,5 +114,5 @@ def test_a_recording_in_place_of_containers_is_named_with_its_option(cpuctl: Cpu
 def test_only_the_file_of_the_machine_gets_another_option(
     words: tuple[str, ...], option: str, cpuctl: Cpuctl
 ) -> None:
-    """Another option may name the same file, and options of one letter may be written together."""
+    """Another option may name the same file, and single-letter options may be combined."""
     assert f"{option}\n" in cpuctl(*words).err

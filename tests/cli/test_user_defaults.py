@@ -1,4 +1,4 @@
-"""What somebody always repeats: used where nothing else tells, and never without a word."""
+"""User defaults: used if nothing else is given, and never silently."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.cli.conftest import ROOT, Cpuctl
 
 RECORDED = "fixtures/machines/2s-2numa-32cpu.tar.xz"
 SMALL = "synthetic:1s1n4c2t"
-TOLD = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
 POD = ("-T", "a=2/2,1Gi")
 
 
 @pytest.fixture
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the place of the configuration file, where there is none yet."""
+    """Return the path of the configuration file, which does not exist yet."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "cpuctl").mkdir()
     return tmp_path / "cpuctl" / "config.yaml"
@@ -34,15 +34,15 @@ def sources(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_variables_stand_in_for_this_host_and_the_newest_release(
+def test_variables_replace_this_host_and_the_newest_release(
     cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CPUCTL_MACHINE", RECORDED)
     monkeypatch.setenv("CPUCTL_KUBELET_VERSION", "1.34")
-    shown = cpuctl("plan", *POD, *TOLD)
+    shown = cpuctl("plan", *POD, *STATIC)
     assert f"note: machine: {RECORDED} (CPUCTL_MACHINE)\n" in shown.err
     assert "note: kubelet version: 1.34 (CPUCTL_KUBELET_VERSION)\n" in shown.err
-    named = cpuctl("plan", "-m", RECORDED, "--kubelet-version", "1.34", *POD, *TOLD)
+    named = cpuctl("plan", "-m", RECORDED, "--kubelet-version", "1.34", *POD, *STATIC)
     assert shown.out == named.out
     assert sources(cpuctl, "plan", *POD)["machine"] == {"value": RECORDED, "from": "environment"}
 
@@ -57,7 +57,7 @@ def test_variables_stand_in_for_this_host_and_the_newest_release(
         ("resize", *POD, "--set", "a:cpu=3"),
     ],
 )
-def test_every_command_that_would_look_at_this_host_takes_it(
+def test_every_command_that_would_read_this_host_uses_the_file(
     words: tuple[str, ...], cpuctl: Cpuctl, configured: Path
 ) -> None:
     configured.write_text(f"machine: {RECORDED}\nkubeletVersion: '1.35'\n")
@@ -67,8 +67,10 @@ def test_every_command_that_would_look_at_this_host_takes_it(
         assert found["kubeletVersion"] == {"value": "1.35", "from": "configFile"}
 
 
-def test_whoever_is_nearer_decides(cpuctl: Cpuctl, configured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An option, an argument, the variable, the file."""
+def test_the_most_specific_setting_takes_precedence(
+    cpuctl: Cpuctl, configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this order: an option or argument, the variable, the file."""
     configured.write_text("machine: synthetic:1s1n2c1t\nkubeletVersion: '1.33'\n")
     words = ("plan", *POD)
     found = sources(cpuctl, *words)
@@ -88,10 +90,10 @@ def test_whoever_is_nearer_decides(cpuctl: Cpuctl, configured: Path, monkeypatch
     assert sources(cpuctl, "topology", "show", "-m", "live")["machine"]["from"] == "live"
 
 
-def test_what_a_command_is_asked_about_is_not_replaced(
+def test_explicit_inputs_are_not_replaced(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A node below --root, state files, a timeline."""
+    """A node below --root, state files, or a timeline."""
     monkeypatch.setenv("CPUCTL_MACHINE", "synthetic:8s8n8c2t")
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "cpu_manager_state").write_text(
@@ -125,7 +127,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_in_the_file_is_told_with_its_line(name: str, cpuctl: Cpuctl, configured: Path) -> None:
+def test_errors_in_the_file_are_reported_with_their_line(name: str, cpuctl: Cpuctl, configured: Path) -> None:
     text, reported, hint = WRONG[name]
     machine = "machine: synthetic:1s1n4c2t\n" if name == "no release" else ""
     configured.write_text(text.replace("\n", machine, 1) if machine else text)
@@ -135,7 +137,7 @@ def test_what_is_wrong_in_the_file_is_told_with_its_line(name: str, cpuctl: Cpuc
     assert hint in result.err
 
 
-def test_a_variable_that_is_wrong_is_named(cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_variable_is_named(cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CPUCTL_MACHINE", "/nowhere")
     assert "error: CPUCTL_MACHINE: /nowhere: " in cpuctl("topology").err
     monkeypatch.setenv("CPUCTL_MACHINE", SMALL)
@@ -144,7 +146,7 @@ def test_a_variable_that_is_wrong_is_named(cpuctl: Cpuctl, monkeypatch: pytest.M
     assert (result.code, "error: CPUCTL_KUBELET_VERSION: " in result.err) == (2, True), result
 
 
-def test_a_fleet_reads_the_file_once_and_another_run_what_it_is_then(
+def test_a_fleet_reads_the_file_once_per_run(
     cpuctl: Cpuctl, configured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
@@ -164,14 +166,16 @@ def test_a_fleet_reads_the_file_once_and_another_run_what_it_is_then(
     assert reads.count(str(configured)) == 2
 
 
-def test_an_empty_file_is_none(cpuctl: Cpuctl, configured: Path) -> None:
+def test_an_empty_file_has_no_effect(cpuctl: Cpuctl, configured: Path) -> None:
     configured.write_text("# nothing yet\n")
     assert sources(cpuctl, "topology", "show", "-m", SMALL)["machine"]["from"] == "given"
     assert cpuctl("topology", "show").code == 0
 
 
-def test_who_has_no_home_has_no_file(cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container without a table of users; a relative XDG_CONFIG_HOME is passed over."""
+def test_without_a_home_directory_there_is_no_file(
+    cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container without /etc/passwd; a relative XDG_CONFIG_HOME is ignored."""
     (tmp_path / "cpuctl").mkdir()
     (tmp_path / "cpuctl" / "config.yaml").write_text("kubeletVersion: '1.33'\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", ".")

@@ -1,4 +1,4 @@
-"""The verdict on a start and the number of errors beside it tell the same."""
+"""The verdict on a start agrees with the number of errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ STATE = ("checkpoint", "verify")
 
 
 @pytest.mark.parametrize("command", [("config", "check"), STATE])
-def test_what_cannot_be_said_is_no_error(cpuctl: Cpuctl, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_an_undetermined_start_is_not_an_error(
+    cpuctl: Cpuctl, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
     node = ("-m", recorded(tmp_path / "node", files), "--kubelet-args", STATIC)
     state = write_states(
@@ -44,7 +46,7 @@ def test_what_cannot_be_said_is_no_error(cpuctl: Cpuctl, tmp_path: Path, command
 
 
 def test_the_reason_of_the_verdict_is_among_the_errors(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """A kubelet stops at the first reason; another setting's error does not stand in for it."""
+    """A kubelet stops at the first reason; another setting's error does not replace it."""
     (tmp_path / "kubelet.yaml").write_text(TWO_REASONS)
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-config", str(tmp_path / "kubelet.yaml"))
     shown = cpuctl("config", "check", *words).out
@@ -55,8 +57,8 @@ def test_the_reason_of_the_verdict_is_among_the_errors(cpuctl: Cpuctl, tmp_path:
     assert document["findings"][0]["message"] == document["start"]["error"]
 
 
-def test_a_state_file_does_not_stand_in_for_a_setting(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """The kubelet never comes to the file that is wrong, too."""
+def test_an_error_in_a_state_file_does_not_hide_that_of_a_setting(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The kubelet does not get as far as reading the state file, which is also invalid."""
     (tmp_path / "kubelet.yaml").write_text(TWO_REASONS)
     (tmp_path / "cpu_manager_state").write_text("{")
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-config", str(tmp_path / "kubelet.yaml"))
@@ -78,7 +80,7 @@ def test_a_state_file_does_not_stand_in_for_a_setting(cpuctl: Cpuctl, tmp_path: 
     ],
 )
 @pytest.mark.parametrize("command", [("config", "check", "--state"), STATE])
-def test_what_another_release_would_read_is_no_error_of_an_unknown_one(
+def test_an_invalid_file_is_an_error_only_if_every_release_reads_it(
     cpuctl: Cpuctl,
     tmp_path: Path,
     command: tuple[str, ...],
@@ -86,7 +88,7 @@ def test_what_another_release_would_read_is_no_error_of_an_unknown_one(
     text: str,
     want: tuple[str, int],
 ) -> None:
-    """What no release reads is an error of all; claims are read by newer ones alone."""
+    """If every release rejects a file, it is an error; claims are read by newer releases only."""
     (tmp_path / name).write_text(text)
     words = (*command, str(tmp_path / name), "-m", "synthetic:4c,mem=8Gi")
     shown = cpuctl(*words, "-o", "json")

@@ -1,4 +1,4 @@
-"""``cpuctl config versions`` on a node: its state files, who runs there, and who comes."""
+"""``config versions`` on a node: its state files, running pods, and new pods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
-    """Return a function that runs a command on the node, beside its files."""
+    """Return a function that runs a command on the node, in the directory of its files."""
     (tmp_path / "k.yaml").write_text(PLAIN)
     (tmp_path / "s").mkdir()
     return lambda *words: cpuctl(*words[:2], *MACHINE, *words[2:], cwd=tmp_path, columns=300)
@@ -46,8 +46,8 @@ def shown(result: Result, by: str) -> set[str]:
 VERSIONS = ("config", "versions", "--from", "1.31.4", "--to", "1.32.2")
 
 
-def divide_otherwise(path: Path) -> None:
-    """Move memory that is reserved from one node of a group to the other, as pods that go leave it."""
+def divide_differently(path: Path) -> None:
+    """Move reserved memory from one node of a group to the other, as removed pods leave it."""
     state = read_memory_state(path.read_text())
     assert isinstance(state, MemoryStateFile)
     nodes = {}
@@ -58,11 +58,11 @@ def divide_otherwise(path: Path) -> None:
     path.write_text(write_memory_state(replace(state, machine_state=nodes)))
 
 
-def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None:
-    """Kubernetes issue 113130: what 1.31 refuses to start on is nothing to 1.32."""
+def test_state_files_show_what_a_release_rejects(ask: Ask, tmp_path: Path) -> None:
+    """Kubernetes issue 113130: 1.31 refuses to start on what 1.32 accepts."""
     pods = ("-T", "wide=9/9,18Gi", "--kubelet-version", "1.31")
     assert ask("plan", "-q", *pods, "--write-state", "s").code == 0
-    divide_otherwise(tmp_path / "s" / "memory_manager_state")
+    divide_differently(tmp_path / "s" / "memory_manager_state")
     result = ask(*VERSIONS, "--state", "s", "-o", "json")
     assert shown(result, "shownByState") == {"compares_memory_of_groups"}
     assert "pods" not in json.loads(result.out)
@@ -72,8 +72,8 @@ def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None
     assert "Kubelet 1.32.2 would start." in reported
 
 
-def test_pods_show_what_a_release_refuses(ask: Ask) -> None:
-    """Kubernetes issue 120733: with node 0 in use, a pod of both nodes is refused from 1.32 on."""
+def test_pods_show_what_a_release_rejects(ask: Ask) -> None:
+    """Kubernetes issue 120733: with node 0 in use, a pod on both nodes is rejected from 1.32 on."""
     pods = ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi")
     result = ask(*VERSIONS, *pods, "-o", "json")
     assert shown(result, "shownByPods") == {"refuses_overlapping_memory_groups"}
@@ -82,8 +82,8 @@ def test_pods_show_what_a_release_refuses(ask: Ask) -> None:
     assert "preferred hint violates NUMA node allocation" in changed["after"]
 
 
-def test_pods_that_run_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
-    """Kubernetes issue 140989: up to 1.37 a restart gives a pod that is divided other CPUs."""
+def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
+    """Kubernetes issue 140989: up to 1.37, a restart moves pods with pod-level allocations to other CPUs."""
     for name, text in divided("requests: {cpu: '5', memory: 5Gi}, limits: {cpu: '5', memory: 5Gi}").items():
         (tmp_path / name).write_text(text)
     planned = ask("plan", "-q", "-f", "p.yaml", "--kubelet-version", "1.37", "--write-state", "s")
@@ -97,6 +97,6 @@ def test_pods_that_run_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
     assert "a CPUs 1-5" not in changed["before"]
 
 
-def test_without_either_nothing_is_tried(ask: Ask) -> None:
+def test_without_pods_and_state_files_nothing_is_tried(ask: Ask) -> None:
     document = json.loads(ask(*VERSIONS, "-o", "json").out)
     assert not any("shownByState" in each for each in document["behaviours"])

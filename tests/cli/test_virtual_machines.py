@@ -1,4 +1,4 @@
-"""KubeVirt's virtual machines on the command line: what kubevirt pull request 10593 is about, and more."""
+"""KubeVirt's virtual machines on the command line: the case of kubevirt pull request 10593, and more."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def changes(answer: dict[str, Any]) -> list[tuple[str, str | None, str]]:
 
 
 def test_eight_vcpus_and_an_emulator_thread_are_nine_cpus(cpuctl: Cpuctl) -> None:
-    """Kubevirt pull request 10593: the error, and the fields of the machine that end it."""
+    """Kubevirt pull request 10593: the error, and the fields of the machine that fix it."""
     planned = cpuctl("plan", *NODE, FLAGS, "-f", GUEST, "-o", "json")
     (pod,) = json.loads(planned.out)["pods"]
     assert (planned.code, pod["reason"], pod["message"]) == (3, "SMTAlignmentError", MESSAGE)
@@ -77,7 +77,7 @@ def test_eight_vcpus_and_an_emulator_thread_are_nine_cpus(cpuctl: Cpuctl) -> Non
         (("spec", "domain", "cpu", "cores"), 9),
     ],
 )
-def test_each_change_helps_once_it_is_made(
+def test_each_proposed_change_fixes_the_rejection(
     cpuctl: Cpuctl, tmp_path: Path, path: tuple[str, ...], value: object
 ) -> None:
     domain: dict[str, Any] = {
@@ -98,7 +98,7 @@ def test_each_change_helps_once_it_is_made(
     assert cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, guest)).code == 0
 
 
-def test_changes_name_the_place_where_cpus_are_written(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_changes_name_the_field_where_cpus_are_set(cpuctl: Cpuctl, tmp_path: Path) -> None:
     pinned = {"dedicatedCpuPlacement": True}
     resources = {"requests": {"cpu": "3", "memory": "1Gi"}, "limits": {"cpu": "3", "memory": "1Gi"}}
     given = machine({"cpu": pinned, "resources": resources})
@@ -122,8 +122,8 @@ def test_changes_name_the_place_where_cpus_are_written(cpuctl: Cpuctl, tmp_path:
     assert changes(answer) == [(place, "3", "2"), (place, "3", "4")]
 
 
-def test_less_memory_where_huge_pages_do_not_reach(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """The node has 40 pages: a guest of 64Gi that does not fit becomes one of 40Gi."""
+def test_less_memory_is_proposed_if_huge_pages_are_insufficient(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The node has 40 pages: a guest of 64Gi does not fit, and 40Gi are proposed."""
     pages = {"memory": {"guest": "64Gi", "hugepages": {"pageSize": "1Gi"}}}
     guest = machine({"cpu": {"cores": 2, "dedicatedCpuPlacement": True}, **pages})
     node = ("-m", "synthetic:1s1n20c2t,mem=128Gi,hugepages-1Gi=40", *NODE[2:])
@@ -139,7 +139,7 @@ def test_devices_that_virt_handler_offers_need_no_description(cpuctl: Cpuctl) ->
     assert "1,000 each of devices.kubevirt.io/kvm" in result.err
 
 
-def test_amounts_are_told_as_computed(cpuctl: Cpuctl) -> None:
+def test_amounts_are_marked_as_computed(cpuctl: Cpuctl) -> None:
     (pod,) = json.loads(cpuctl("pods", "show", "-f", GUEST, "-o", "json").out)["pods"]
     (memory,) = (
         each
@@ -151,7 +151,7 @@ def test_amounts_are_told_as_computed(cpuctl: Cpuctl) -> None:
     assert "gets 1 exclusive CPU with" not in cpuctl("pods", "show", "-f", GUEST).out
 
 
-def test_guests_that_name_no_architecture_have_the_nodes() -> None:
+def test_guests_without_an_architecture_have_the_nodes() -> None:
     """The firmware of an arm64 guest needs 128Mi."""
     given = load_pods([str(ROOT / GUEST)], [], Sources())
     machine = load_machine("synthetic:1s1n4c1t", Sources()).machine
@@ -162,7 +162,7 @@ def test_guests_that_name_no_architecture_have_the_nodes() -> None:
     assert amounts == ["4520Mi", "4648Mi", "4520Mi"]
 
 
-def test_a_machine_without_its_instancetype_is_left_out_and_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_machine_without_its_instancetype_is_left_out_and_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     refers = machine({}, instancetype={"name": "u1.medium"})
     alone = cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, refers))
     assert alone.code == 4
@@ -175,14 +175,14 @@ def findings(result: Result) -> list[tuple[str, str]]:
     return [(each["code"], each["message"]) for each in json.loads(result.out)["findings"]]
 
 
-def test_lint_tells_what_the_kubelet_says_of_the_launcher_pod(cpuctl: Cpuctl) -> None:
+def test_lint_reports_that_the_kubelet_rejects_the_launcher_pod(cpuctl: Cpuctl) -> None:
     where = "container compute of its launcher pod"
     linted = cpuctl("pods", "lint", *NODE, FLAGS, "-f", GUEST, "-o", "json")
     assert findings(linted) == [("smt-alignment", f"{where}: SMTAlignmentError: {MESSAGE}")]
     assert findings(cpuctl("pods", "lint", "-f", GUEST, "-o", "json")) == []
 
 
-def test_lint_tells_what_kubevirt_refuses_and_what_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_lint_reports_what_kubevirt_rejects_and_what_is_unknown(cpuctl: Cpuctl, tmp_path: Path) -> None:
     refused = machine({"cpu": {"cores": 2, "isolateEmulatorThread": True}})
     unknown = machine({}, instancetype={"name": "u1.medium"})
     unreadable = machine({"cpu": {"cores": "two"}})
@@ -194,7 +194,7 @@ def test_lint_tells_what_kubevirt_refuses_and_what_is_not_known(cpuctl: Cpuctl, 
     assert "spec.template.spec.domain.cpu.cores: expected a whole number" in messages[2]
 
 
-def test_lint_lets_limit_ranges_have_their_say(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_lint_applies_limit_ranges_to_launcher_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
     limit_range = {
         "apiVersion": "v1",
         "kind": "LimitRange",
@@ -206,7 +206,7 @@ def test_lint_lets_limit_ranges_have_their_say(cpuctl: Cpuctl, tmp_path: Path) -
     assert [code for code, _ in findings(result)] == ["limit-range"]
 
 
-def test_machines_beside_running_pods_are_no_running_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_virtual_machines_among_running_pods_are_ignored(cpuctl: Cpuctl, tmp_path: Path) -> None:
     running = written(tmp_path, machine({"memory": {"guest": "1Gi"}}))
     result = cpuctl("plan", *NODE, FLAGS, "--pods", running, "-T", "web=2/2", "-o", "json")
     assert [pod["name"] for pod in json.loads(result.out)["pods"]] == ["web"]

@@ -1,4 +1,4 @@
-"""``cpuctl watch``, on nodes whose files are changed while it runs; the kernel's notices are real ones."""
+"""``cpuctl watch`` on nodes whose files change while it runs, with real notifications from the kernel."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ WORKER = "c3" * 32
 
 
 class OnDisk:
-    """A node whose files are below a directory, as they are now."""
+    """A node whose current files are in a directory."""
 
     def __init__(self, node: NodeTree, root: Path) -> None:
         self.root = root
         self.node = node
         self._files: dict[str, str] = {}
         self.write()
-        # An hour ago, so that nothing may still be on its way.
+        # An hour ago, so that nothing is still in transition.
         os.utime(root / STATE, times=(0, 0))
         (root / "pods.json").write_text(json.dumps(PODS))
 
     def write(self) -> None:
-        """Write what has changed: state files as kubelets do, all others in place."""
+        """Write what has changed: state files as kubelets do, all other files in place."""
         files = dict(with_kubelet_files(self.node).files)
         config = "var/lib/kubelet/config.yaml"
         files[config] += "cpuManagerReconcilePeriod: 1s\n"
@@ -69,7 +69,7 @@ class OnDisk:
             target.write_text(text)
 
     def remove(self, path: str) -> None:
-        """Remove a directory and all below it, which is to be no more of the node's."""
+        """Remove a directory and everything in it, from the node as well."""
         shutil.rmtree(self.root / path)
         self._files = {each: text for each, text in self._files.items() if not each.startswith(f"{path}/")}
         self.node.files = {
@@ -105,7 +105,7 @@ STORY = [
 ]
 
 
-def test_every_change_is_told_once(disk: OnDisk) -> None:
+def test_every_change_is_reported_once(disk: OnDisk) -> None:
     node = disk.node
     with watching(*disk.words) as watched:
         begun = watched.named("Watching")
@@ -131,13 +131,13 @@ def test_every_change_is_told_once(disk: OnDisk) -> None:
         for _ in range(2):
             watched.named("Resolved")
 
-        come(disk)
+        add_pod(disk)
         pod = watched.named("PodAdded")["pod"]
         assert pod["exclusive"] == [{"container": "worker", "cpus": "2,6"}]
         (written,) = (each for each in watched.events if each["event"] == "StateFileWritten")
         assert written["message"].endswith("written: shared pool 0,3-4,7, before 0,2-4,6-7")
 
-        go(disk)
+        remove_pod(disk)
         went = watched.named("PodRemoved")
         assert went["message"] == "shop/cache-0 removed; it had exclusive CPUs 2,6 (worker)"
         watched.until(lambda event: event["event"] == "StateFileWritten")
@@ -168,8 +168,8 @@ def test_every_event_is_explained() -> None:
     assert explained == [f"`{name}`" for name in get_args(WatchEventName)]
 
 
-def come(disk: OnDisk, *, named: bool = True) -> None:
-    """Let a pod come with two CPUs of its own, as kubelet and runtime do it."""
+def add_pod(disk: OnDisk, *, named: bool = True) -> None:
+    """Add a pod with two exclusive CPUs, as kubelet and runtime do."""
     node = disk.node
     if named:
         name(disk)
@@ -185,14 +185,14 @@ def come(disk: OnDisk, *, named: bool = True) -> None:
 
 
 def name(disk: OnDisk) -> None:
-    """Link to the pod's log, as its kubelet does."""
+    """Link to the pod's log, as the kubelet does."""
     logs = disk.root / "var/log/containers"
     logs.mkdir(parents=True, exist_ok=True)
     (logs / f"cache-0_shop_worker-{WORKER}.log").symlink_to("nowhere")
 
 
-def go(disk: OnDisk) -> None:
-    """Let it go: its group first, and its CPUs a moment later."""
+def remove_pod(disk: OnDisk) -> None:
+    """Remove the pod: its group first, and its CPUs a moment later."""
     node = disk.node
     disk.remove(f"sys/fs/cgroup{node.pod(CACHE, QosClass.GUARANTEED)}")
     disk.remove("proc/99")
@@ -207,8 +207,8 @@ def replace_state(node: NodeTree, entries: Any, pool: str) -> Any:
     return replace(node.state, entries=entries, default_cpu_set=CPUSet.parse(pool))
 
 
-def test_a_state_file_is_read_when_it_is_whole(disk: OnDisk) -> None:
-    """Half of it, then all; then one that nobody takes, and one that is gone."""
+def test_a_state_file_is_read_when_it_is_complete(disk: OnDisk) -> None:
+    """First half of it, then all; then an invalid one, and finally none."""
     with watching(*disk.words) as watched:
         watched.named("Watching")
         whole = (disk.root / STATE).read_text()
@@ -227,10 +227,10 @@ def test_a_state_file_is_read_when_it_is_whole(disk: OnDisk) -> None:
         disk.put(STATE, whole)
         watched.found("state-missing", "Resolved")
         assert watched.end(signal.SIGINT) == 0
-    assert watched.reported.count("Found state-unusable") == 1, "half a file is no finding"
+    assert watched.reported.count("Found state-unusable") == 1, "half a file is not a finding"
 
 
-def test_a_watch_ends_at_the_first_finding_that_is_so_bad(
+def test_a_watch_ends_at_the_first_finding_of_the_severity(
     tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl
 ) -> None:
     bad = OnDisk(faulty(clean_node()), tmp_path / "bad")
@@ -252,14 +252,14 @@ def test_lines_have_a_time_or_a_level_for_the_journal(tmp_path: Path, disk: OnDi
     audited = cpuctl(
         "audit", "--root", str(bad.root), "--pods", str(bad.root / "pods.json"), "-o", "json", "-q"
     )
-    # What a pod has left is the kubelet's to clear away first.
+    # The kubelet has to clean up a removed pod's entries first.
     findings = [each for each in json.loads(audited.out)["findings"] if each["code"] != "stale-entry"]
     assert [line.split()[1] for line in lines[1:]] == [each["severity"] for each in findings]
     assert all(line.endswith(f"[{each['code']}]") for line, each in zip(lines[1:], findings, strict=True))
 
 
 def test_metrics_are_those_of_an_audit(tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl) -> None:
-    """Replaced whole after each look, readable by others, and under no other name of the collector's."""
+    """The file is replaced atomically after each check, readable by others, and alone in its folder."""
     folder = tmp_path / "collector"
     folder.mkdir()
     textfile = folder / "cpuctl_audit.prom"
@@ -284,7 +284,7 @@ def test_metrics_are_those_of_an_audit(tmp_path: Path, disk: OnDisk, cpuctl: Cpu
     assert (refused.code, "cannot be written: no such file or directory" in refused.err) == (5, True)
 
 
-def test_a_service_manager_is_told(tmp_path: Path, disk: OnDisk) -> None:
+def test_a_service_manager_is_notified(tmp_path: Path, disk: OnDisk) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(30)
@@ -297,8 +297,8 @@ def test_a_service_manager_is_told(tmp_path: Path, disk: OnDisk) -> None:
     assert (set(reported[2:-1]), reported[-1]) == ({b"WATCHDOG=1"}, b"STOPPING=1")
 
 
-def test_a_service_manager_is_told_however_rarely_it_looks(tmp_path: Path, disk: OnDisk) -> None:
-    """Twice in the time that a manager gives; what has no end must not be more than a kernel waits."""
+def test_the_watchdog_is_notified_however_rare_the_checks_are(tmp_path: Path, disk: OnDisk) -> None:
+    """Twice in the watchdog's interval; very long intervals must not exceed what the kernel can wait."""
     words = (*disk.words, "--every", "600h", "--full", "600h", "--settle", "600h")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
@@ -314,7 +314,7 @@ def test_a_service_manager_is_told_however_rarely_it_looks(tmp_path: Path, disk:
     assert set(reported) == {b"WATCHDOG=1", b"READY=1"}
 
 
-def test_a_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_watchdog_of_another_process_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for requested, process, seconds in (
         ("300000000", "", 300.0),
         ("300000000", str(os.getpid()), 300.0),
@@ -328,8 +328,8 @@ def test_a_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPat
         assert watchdog_seconds() == seconds
 
 
-def test_a_watch_that_nobody_reads_any_more_ends(disk: OnDisk) -> None:
-    """At once, as tail -f does, and not with the next change."""
+def test_a_watch_ends_when_its_pipe_is_closed(disk: OnDisk) -> None:
+    """It ends immediately, like tail -f, and not with the next change."""
     words = (sys.executable, "-m", "cpuctl", "watch", *disk.words)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
@@ -340,8 +340,8 @@ def test_a_watch_that_nobody_reads_any_more_ends(disk: OnDisk) -> None:
         assert process.stderr.read().count(b"error") == 0
 
 
-def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:
-    """In a user namespace of its own, which may have none."""
+def test_without_inotify_groups_are_sampled(disk: OnDisk) -> None:
+    """It runs in a separate user namespace that may not have any inotify instances."""
     script = 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"'
     before = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
     with watching(*disk.words, before=before) as watched:
@@ -350,13 +350,13 @@ def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:
         disk.node.cpuset(disk.node.server, cpus="1", mems="0")
         disk.write()
         watched.found("cpuset-differs")
-        come(disk)
+        add_pod(disk)
         watched.named("PodAdded")
         assert watched.end(signal.SIGTERM) == 0
     assert watched.reported.count("Sampling") == 1
 
 
-def test_a_kubelet_that_restarts_and_one_that_does_not(disk: OnDisk) -> None:
+def test_a_kubelet_that_restarts_and_one_that_stops(disk: OnDisk) -> None:
     kubelet = ("kubelet", "/system.slice/kubelet.service", "0,4")
     with watching(*disk.words) as watched:
         watched.named("Watching")
@@ -364,7 +364,7 @@ def test_a_kubelet_that_restarts_and_one_that_does_not(disk: OnDisk) -> None:
         disk.node.process(170, *kubelet)
         disk.node.files["proc/170/cmdline"] = "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0"
         disk.write()
-        # The tree's writer names the process that is gone, too.
+        # The tree's writer also names the process that has ended.
         shutil.rmtree(disk.root / "proc/70")
         assert watched.named("KubeletRestarted")["message"].endswith("(PID 170)")
         shutil.rmtree(disk.root / "proc/170")
@@ -372,8 +372,8 @@ def test_a_kubelet_that_restarts_and_one_that_does_not(disk: OnDisk) -> None:
         assert watched.end(signal.SIGHUP) == 0
 
 
-def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
-    """A list of pods that somebody is writing, say; what was said before still holds."""
+def test_a_node_that_cannot_be_read_for_a_while(disk: OnDisk) -> None:
+    """For example while the list of pods is being written; what was reported before still holds."""
     pods = disk.root / "pods.json"
     whole = pods.read_text()
     with watching(*disk.words) as watched:
@@ -398,18 +398,18 @@ def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
         (("--check", "thread"), "--check: unknown check 'thread'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: tuple[str, ...], stated: str, cpuctl: Cpuctl) -> None:
+def test_invalid_arguments_of_watch_are_rejected(words: tuple[str, ...], stated: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("watch", *words)
     assert (result.code, result.out) == (2, "")
     assert f"error: {stated}" in result.err
 
 
-def test_who_is_watched_is_named_by_uid_until_a_name_is_known(disk: OnDisk) -> None:
-    """The kubelet's link to its log comes a moment after a container."""
+def test_a_pod_is_named_by_uid_until_its_name_is_known(disk: OnDisk) -> None:
+    """The kubelet's link to the log appears a moment after the container."""
     (disk.root / "var/log/containers").mkdir(parents=True)
     with watching("--root", str(disk.root), *QUICK, "--settle", "20s") as watched:
         watched.named("Watching")
-        come(disk, named=False)
+        add_pod(disk, named=False)
         watched.named("StateFileWritten")
         name(disk)
         pod = watched.named("PodAdded")["pod"]

@@ -17,7 +17,7 @@ TEXTS = st.text(alphabet="ab0-,;/ 世\N{COMBINING ACUTE ACCENT}", max_size=30)
 
 
 def table(*rows: tuple[str, ...], right: str = "") -> Table:
-    """Make a table of *rows*, the first of which is the headings; those in *right* are aligned so."""
+    """Make a table of *rows*, the first of which has the headings; columns in *right* are right-aligned."""
     headings, *others = rows
     columns = tuple(Column(name, "right" if name in right else "left") for name in headings)
     return Table(columns, tuple(tuple(Cell(text) for text in row) for row in others))
@@ -35,8 +35,8 @@ def test_columns_are_aligned_and_lines_end_with_their_text() -> None:
     ]
 
 
-def test_long_texts_go_on_below_at_separators() -> None:
-    """The gap gets narrow first; ranges of CPUs and short words stay whole."""
+def test_long_texts_are_wrapped_at_separators() -> None:
+    """The gap narrows first; ranges of CPUs and short words are not split."""
     assert drawn(table(("POD", "CPUS", "QOS"), ("shop/web-server", "0-15,32-47", "Burstable")), 28) == [
         "POD         CPUS   QOS",
         "shop/       0-15,  Burstable",
@@ -44,7 +44,7 @@ def test_long_texts_go_on_below_at_separators() -> None:
     ]
 
 
-def test_words_are_folded_at_hyphens_where_nothing_else_helps() -> None:
+def test_words_are_wrapped_at_hyphens_only_if_nothing_else_helps() -> None:
     rows = (("OPTIONS", "B"), ("strategy=most-allocated, cpus=4", "xy"))
     assert drawn(table(*rows), 28) == [
         "OPTIONS                   B",
@@ -54,11 +54,11 @@ def test_words_are_folded_at_hyphens_where_nothing_else_helps() -> None:
     assert drawn(table(*rows), 20) == ["OPTIONS           B", "strategy=most-    xy", "allocated, cpus=4"]
 
 
-def test_rows_are_as_long_as_they_are_where_words_do_not_fit() -> None:
+def test_rows_keep_their_length_if_words_do_not_fit() -> None:
     assert drawn(table(("A", "B"), ("abcdefgh", "xy")), 7) == ["A         B", "abcdefgh  xy"]
 
 
-def test_rows_with_sentences_are_blocks_where_words_do_not_fit() -> None:
+def test_rows_with_sentences_become_blocks_if_words_do_not_fit() -> None:
     message = "numMinSharedCPUs is an option that no kubelet has"
     rows = (("SEVERITY", "FIX", "MESSAGE"), ("error", "", message), ("note", "x", message))
     assert drawn(table(*rows), 25) == [
@@ -71,7 +71,7 @@ def test_rows_with_sentences_are_blocks_where_words_do_not_fit() -> None:
     ]
 
 
-def test_a_sentence_for_a_heading_sticks_out_alone() -> None:
+def test_only_a_sentence_used_as_heading_is_too_wide() -> None:
     message = "current set of available CPUs doesn't match"
     rows = (("MESSAGE", message), ("MEANS", "CPUs were switched on or off by the machine's firmware"))
     assert drawn(table(*rows), 40) == [
@@ -81,12 +81,12 @@ def test_a_sentence_for_a_heading_sticks_out_alone() -> None:
     ]
 
 
-def test_what_stands_indented_is_no_sentence() -> None:
+def test_indented_text_is_not_a_sentence() -> None:
     rows = (("GROUP", "PATH"), ("    pod 33333333-3333-4333-8333-333333333333", "/a"))
     assert drawn(table(*rows), 30) == [f"GROUP{'':41}PATH", f"{rows[1][0]}  /a"]
 
 
-def test_whole_names_are_folded_neither_at_hyphens_nor_at_slashes() -> None:
+def test_whole_names_are_wrapped_neither_at_hyphens_nor_at_slashes() -> None:
     rows = (("POD", "CPUS"), ("shop/web-server", "0-15,32-47"))
     assert drawn(table(*rows), 22, whole=True) == [
         "POD             CPUS",
@@ -99,7 +99,7 @@ def test_whole_names_are_folded_neither_at_hyphens_nor_at_slashes() -> None:
     ]
 
 
-def test_uids_options_and_ranges_are_not_folded_at_their_hyphens() -> None:
+def test_uids_options_and_ranges_are_not_wrapped_at_hyphens() -> None:
     uid = "cd8f44bb-fe6f-8fc9-b037-457fb7aebdb9"
     text = f"most-allocated-or-least-allocated-ones {uid} --reserved-cpus -q 10-15"
     assert drawn(table(("A", "B"), (text, "x")), 38) == [
@@ -111,7 +111,7 @@ def test_uids_options_and_ranges_are_not_folded_at_their_hyphens() -> None:
     ]
 
 
-def test_names_are_cut_in_their_middle_before_anything_is_folded_at_hyphens() -> None:
+def test_names_are_shortened_in_the_middle_before_wrapping_at_hyphens() -> None:
     columns = (Column("NODE", cut="middle"), Column("WHY"))
     rows = ((Cell("ip-10-0-131-1.eu-central-1.compute.internal"), Cell("not-enough cpus")),)
     lines = [
@@ -142,10 +142,10 @@ def test_styles_stay_with_their_text() -> None:
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5), st.integers(min_value=16, max_value=120))
-def test_nothing_is_lost_and_no_word_is_broken(rows: list[tuple[str, str, str]], width: int) -> None:
-    """Wide characters count twice, combining ones not at all; blanks may go where a line is folded.
+def test_no_text_is_lost_and_no_word_is_broken(rows: list[tuple[str, str, str]], width: int) -> None:
+    """Wide characters count as two columns, combining ones as none; blanks may be dropped at line breaks.
 
-    Nothing sticks out while the longest words fit beside each other.
+    No line is too wide as long as the longest words fit next to each other.
     """
     from rich.cells import cell_len
 
@@ -169,7 +169,7 @@ def drawn_picture(what: Picture, width: int) -> list[str]:
     return ["".join(cell.text for cell in line) for line in picture_lines(what, width)]
 
 
-def test_items_stand_in_columns() -> None:
+def test_items_are_in_columns() -> None:
     assert drawn_picture(FOUR, 18) == ["[ a ]     [ b ]", "[ long ]  [ d ]"]
 
 
@@ -181,7 +181,7 @@ def test_boxes_are_as_narrow_as_their_content() -> None:
     ]
 
 
-def test_boxes_stand_side_by_side_while_they_fit() -> None:
+def test_boxes_are_side_by_side_as_long_as_they_fit() -> None:
     inner = tuple(Box(f"L3 {n}", (Flow(((Cell(str(n)),),)),)) for n in range(3))
     assert drawn_picture(Box("Node", inner), 23) == [
         "╭─ Node ──────────────╮",
@@ -196,7 +196,7 @@ def test_boxes_stand_side_by_side_while_they_fit() -> None:
     assert len(drawn_picture(Box("Node", inner), 22)) == 11
 
 
-def test_frames_are_plain_where_stdout_knows_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_are_ascii_if_stdout_supports_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     assert drawn_picture(Box("L3 0", (Flow(((Cell("0"),),)),)), 80) == ["+- L3 0 +", "| 0     |", "+-------+"]
 
@@ -212,12 +212,12 @@ def history(*stretches: tuple[int, int, str], name: str = "0-3") -> ChartLine:
     return ChartLine(name, tuple(Stretch(start, end, Cell(mark)) for start, end, mark in stretches))
 
 
-def test_a_column_shows_how_its_time_ends() -> None:
+def test_a_column_shows_the_state_at_its_end() -> None:
     line = history((0, 5, "A"), (5, 15, "a"), (15, 20, "."))
     assert drawn_chart(Chart("CPUS", (line,), 20), 25)[1] == "0-3  AAAAAaaaaaaaaaa....."
 
 
-def test_what_has_changed_within_a_column_is_seen() -> None:
+def test_a_change_within_a_column_is_visible() -> None:
     line = history((0, 39, "A"), (39, 40, "B"))
     assert drawn_chart(Chart("CPUS", (line,), 40), 25)[1] == "0-3  " + "A" * 19 + "B"
 
@@ -248,7 +248,7 @@ def test_time_takes_between_20_and_120_columns(width: int) -> None:
     assert len(line) == 5 + (20 if width < 120 else 120)
 
 
-def test_a_column_that_is_cut_keeps_rows_on_a_line() -> None:
+def test_a_column_that_is_shortened_keeps_rows_on_one_line() -> None:
     columns = (Column("POD"), Column("POLICIES", cut="end"), Column("FREE"))
     rows = (
         (Cell("web"), Cell("static, single-numa-node, None"), Cell("12")),

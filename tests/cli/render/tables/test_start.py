@@ -1,4 +1,4 @@
-"""Whether a kubelet comes up, in lines and colours."""
+"""Whether a kubelet starts, in lines and colours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import Start
 
 
-def test_the_colour_of_a_verdict_is_that_of_the_answer() -> None:
-    """Green is never beside a no: errors make one of a kubelet that would start."""
+def test_the_colour_of_a_verdict_matches_the_answer() -> None:
+    """A "no" is never green: with errors the answer is "no" even if the kubelet would start."""
     started, refused = {"outcome": "Started"}, {"outcome": "Refused", "stage": "load", "error": "x"}
     styles = {
         (start["outcome"], errors): verdict_cell(cast("Start", start), "The kubelet", errors=errors).style

@@ -1,4 +1,4 @@
-"""What is said where little can be said: metrics of a node that does not start, odd words, no memory."""
+"""Edge cases: metrics of a node that does not start, odd arguments, too little memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_metrics_say_that_a_kubelet_would_not_start(cpuctl: Cpuctl) -> None:
     assert 'cpuctl_plan_start{outcome="Started"} 1\n' in fine.out
 
 
-def test_metrics_of_a_verdict_say_why(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_metrics_of_a_verdict_give_the_reason(cpuctl: Cpuctl, tmp_path: Path) -> None:
     state = write_states(tmp_path / "state")
     done = cpuctl(
         "checkpoint", "verify", str(state), *NOT_STARTED, "--kubelet-version", "1.36", "-o", "prom", "-q"
@@ -39,7 +39,9 @@ def test_metrics_of_a_verdict_say_why(cpuctl: Cpuctl, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["--no\u202eevil", "pl\u2066an", "a\x1b[2J", "x\nerror: forged"])
 @pytest.mark.parametrize("command", [(), ("plan",), ("checkpoint", "dump", "-o")])
-def test_odd_words_are_shown_and_not_obeyed(cpuctl: Cpuctl, command: tuple[str, ...], word: str) -> None:
+def test_control_characters_in_arguments_are_escaped(
+    cpuctl: Cpuctl, command: tuple[str, ...], word: str
+) -> None:
     done = cpuctl(*command, word)
     assert done.code in (2, 4)
     assert all(char.isprintable() for line in done.err.split("\n") for char in line)
@@ -47,7 +49,7 @@ def test_odd_words_are_shown_and_not_obeyed(cpuctl: Cpuctl, command: tuple[str, 
 
 
 @pytest.mark.parametrize("content", ["{}", '{"policyName":""}', '{"checksum":0}'])
-def test_a_state_that_names_no_policy_is_shown(cpuctl: Cpuctl, tmp_path: Path, content: str) -> None:
+def test_a_state_file_without_a_policy_is_shown(cpuctl: Cpuctl, tmp_path: Path, content: str) -> None:
     node = tmp_path / "node"
     node.mkdir()
     archive = PROJECT / "fixtures/nodes/v2-2-numa/node.tar.xz"
@@ -75,7 +77,7 @@ sys.exit(run(sys.argv[2:]))
 
 
 @pytest.mark.parametrize("spare", [8 << 20, 24 << 20, 48 << 20])
-def test_too_little_memory_is_no_defect_of_ours(tmp_path: Path, spare: int) -> None:
+def test_too_little_memory_is_not_an_internal_error(tmp_path: Path, spare: int) -> None:
     pods = tmp_path / "pods.json"
     pod = {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""What becomes of a pod is not known: no command counts it as refused, as alike or as none."""
+"""If the outcome for a pod is unknown, no command reports it as rejected, unchanged or zero."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = "it requests nvidia.com/gpu, which is not described (use --devices)"
 
 @pytest.fixture
 def node(tmp_path: Path) -> tuple[str, ...]:
-    """Return the options of a node; a pod that asks for devices lies in ``pod.json``."""
+    """Return the options of a node; ``pod.json`` has a pod that requests devices."""
     (tmp_path / "k.yaml").write_text(STATIC)
     (tmp_path / "pod.json").write_bytes(asking("gpu", gpu=1))
     return (*MACHINE, "--kubelet-config", str(tmp_path / "k.yaml"), "-f", str(tmp_path / "pod.json"))
@@ -29,7 +29,9 @@ def node(tmp_path: Path) -> tuple[str, ...]:
 RELEASE = ("--kubelet-version", "1.36")
 
 
-def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_two_plans_with_unknown_outcomes_are_not_called_the_same(
+    node: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
     words = ("plan", *node, *RELEASE, "--compare", ".", "1.37")
     shown = cpuctl(*words)
     assert shown.out.endswith("The result for 1 pod is unknown\n")
@@ -42,7 +44,7 @@ def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ..
     assert document["summary"]["undetermined"] == 1
 
 
-def test_how_many_fit_is_not_none_where_it_is_not_known(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_an_unknown_number_of_copies_is_not_zero(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     words = ("plan", *node, *RELEASE, "--capacity", "--repeat", "max")
     document = json.loads(cpuctl(*words, "-o", "json").out)
     follow_schema(document, "plan")
@@ -54,7 +56,7 @@ def test_how_many_fit_is_not_none_where_it_is_not_known(node: tuple[str, ...], c
     assert "copies" not in metrics
 
 
-def test_another_release_is_not_said_to_change_nothing(
+def test_unknown_outcomes_of_two_releases_are_not_called_the_same(
     node: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     words = ("config", "versions", "--from", "1.35", "--to", "1.36")
@@ -66,7 +68,7 @@ def test_another_release_is_not_said_to_change_nothing(
     assert "The result for these pods is the same" not in shown + down
 
 
-def test_new_state_files_and_resizes_take_devices_too(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     new = ("checkpoint", "new", *node, *RELEASE)
     refused = cpuctl(*new)
     assert f"not changed: whether default/gpu is admitted is unknown: {UNKNOWN}" in refused.out
@@ -78,7 +80,7 @@ def test_new_state_files_and_resizes_take_devices_too(node: tuple[str, ...], cpu
     assert cpuctl(*resize, "--assume-devices").out
 
 
-def test_a_directory_without_state_is_said_to_be_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_directory_without_state_files_is_reported_as_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", *MACHINE[1:], *RELEASE, "-T", "a=1/1,1Gi", "--state", str(tmp_path))
     warning = (
         f"warning: no cpu_manager_state in {tmp_path}: no exclusive CPUs are assigned yet, as on a fresh node"
@@ -86,8 +88,8 @@ def test_a_directory_without_state_is_said_to_be_a_fresh_node(cpuctl: Cpuctl, tm
     assert warning in cpuctl(*words).err
 
 
-def test_what_is_granted_is_read_from_an_archive_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """A resize that a kubelet has granted is known from its own file, in a directory and in a recording."""
+def test_granted_resizes_are_read_from_an_archive_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The kubelet's own file of granted resizes is used from a directory and from a recording."""
     at = tmp_path / "node/var/lib/kubelet"
     at.mkdir(parents=True)
     (tmp_path / "node/sys/devices/system/cpu/cpu0").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What ``config check`` remarks on a kubelet that starts: its ``fix:``, done, leaves no findings."""
+"""Notes of ``config check`` on a kubelet that starts: once their ``fix:`` is applied, none are left."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def options(**given: str) -> Config:
     return {"cpuManagerPolicyOptions": {name.replace("_", "-"): value for name, value in given.items()}}
 
 
-REMARKED = [
+NOTED = [
     Reported({"cpuManagerPolicy": "Static"}),
     Reported({"cgroupDriver": "Systemd"}),
     Reported({"cgroupDriver": "docker"}),
@@ -110,11 +110,11 @@ FAR = {
         for node, first in ((0, 0), (70, 2))
     ],
 }
-"""The second NUMA node has a number that no mask holds."""
+"""The number of the second NUMA node fits in no mask."""
 
 Finding = dict[str, Any]
 WITHOUT_FIX = Reported(STATIC | RESIZES | options(scale_delay_time="0s"), release="1.37"), "option-announced"
-"""A word about an option that delays nothing, with nothing to mend, from where others are made."""
+"""A note on an option that delays nothing: it has no fix, unlike others from the same place."""
 TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
 GIVE = (
     "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop the other "
@@ -131,14 +131,14 @@ GROUPS = {
         {f"{KUBEPODS}cpuset.cpus.partition": "member\n", f"{TOP}cpuset.cpus.isolated": "\n"},
     ),
 }
-"""What is remarked on a node's control groups: its files, and what they are once it is mended.
+"""Notes on a node's control groups: the files that cause them, and the same files once fixed.
 
-The kernel lists the CPUs of isolated partitions anew.
+The kernel updates its list of CPUs in isolated partitions.
 """
 
 
 class Kubelet:
-    """Asks ``config check``, and does what a fix says."""
+    """Runs ``config check``, and applies fixes."""
 
     def __init__(self, cpuctl: Cpuctl, directory: Path) -> None:
         self.cpuctl, self.directory = cpuctl, directory
@@ -163,14 +163,14 @@ class Kubelet:
         return json.loads(result.out)
 
     def notes(self, reported: Reported) -> list[Finding]:
-        """Return what is remarked and can be mended; what is proposed to type loses the options given."""
+        """Return the notes that have a fix; in proposed commands the given options are left out."""
         found = [
             each for each in self.ask(reported)["findings"] if each["fix"] and each["code"] != "not-started"
         ]
         return [each | {"fix": re.sub(_WITH_OPTIONS, "cpuctl config reserve", each["fix"])} for each in found]
 
     def done(self, reported: Reported, note: Finding, way: str) -> Reported:
-        """Do one thing to the configuration, or to the machine."""
+        """Apply one way of a fix to the configuration or the machine."""
         config: Config = json.loads(json.dumps(reported.config))
         field, _, member = str(note["setting"] or "").partition(".")
         for pattern, change in WAYS.items():
@@ -194,7 +194,7 @@ class Kubelet:
 
 _WITH_OPTIONS = r"cpuctl config reserve -m .*?(?= proposes)"
 Place = tuple[str, str]
-"""A field, and what is named in it; the last may be empty."""
+"""A field and a name in it, which may be empty."""
 REST = ("nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree")
 
 
@@ -260,15 +260,15 @@ WAYS: dict[str, Callable[..., None]] = {
 
 
 def ways(fix: str) -> Iterator[str]:
-    """Take apart what is proposed: one way or the other; exceptions are nobody's to do."""
+    """Split a fix into its alternatives, without exceptions to it."""
     if "cpuctl config reserve proposes" in fix:
         yield fix
         return
     yield from re.split(r",? or,? (?=if|reserve|set|\d)", re.split("; containers|, or taint ", fix)[0])
 
 
-@pytest.mark.parametrize("reported", REMARKED, ids=lambda reported: named(reported.config))
-def test_what_is_remarked_is_mended(reported: Reported, tmp_path: Path, cpuctl: Cpuctl) -> None:
+@pytest.mark.parametrize("reported", NOTED, ids=lambda reported: named(reported.config))
+def test_fixes_of_notes_remove_the_notes(reported: Reported, tmp_path: Path, cpuctl: Cpuctl) -> None:
     kubelet = Kubelet(cpuctl, tmp_path)
     notes = kubelet.notes(reported)
     assert notes
@@ -281,29 +281,27 @@ def test_what_is_remarked_is_mended(reported: Reported, tmp_path: Path, cpuctl: 
 
 
 @pytest.mark.parametrize("reported", GROUPS, ids=lambda reported: reported[0])
-def test_what_is_remarked_on_control_groups_is_mended(
+def test_fixes_of_notes_on_control_groups_remove_the_notes(
     reported: tuple[str, str], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     root = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     words = ("config", "check", "-m", str(root), "--kubelet-version", "1.36", "-o", "json")
 
-    def remarked(files: dict[str, str]) -> bool:
+    def is_noted(files: dict[str, str]) -> bool:
         written(files, root)
         settle(root)
         found = json.loads(cpuctl(*words).out)["findings"]
         return reported in [(each["code"], each["fix"]) for each in found]
 
-    begun, mended = GROUPS[reported]
-    assert remarked(begun)
-    assert not remarked(mended)
+    begun, repaired = GROUPS[reported]
+    assert is_noted(begun)
+    assert not is_noted(repaired)
 
 
-def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """A new remark with a way out, or another way out of one, needs a configuration above."""
+def test_every_fix_of_a_note_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A new note with a fix, or another way in an existing fix, needs a configuration above."""
     kubelet = Kubelet(cpuctl, tmp_path)
-    run = {(each["code"], each["fix"]) for reported in REMARKED for each in kubelet.notes(reported)} | {
-        *GROUPS
-    }
+    run = {(each["code"], each["fix"]) for reported in NOTED for each in kubelet.notes(reported)} | {*GROUPS}
     reported, code = WITHOUT_FIX
     assert [each["fix"] for each in kubelet.ask(reported)["findings"] if each["code"] == code] == [""]
     missing = not_run(["cpuctl/engine/config_lints"], run)

@@ -1,4 +1,4 @@
-"""What containers read of resources, in the answers about pods, plans and resizes."""
+"""What containers see of resources through the downward API, in answers about pods, plans and resizes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pods(tmp_path: Path) -> str:
 
 
 def reported(cpuctl: Cpuctl, *words: str, member: str = "text") -> dict[str, Any]:
-    """Return what is read in every variable and file of the only pod."""
+    """Return the values in every variable and file of the only pod."""
     (pod,) = json.loads(cpuctl(*words, "-o", "json").out)["pods"]
     return {
         (each["variable"] or {}).get("name") or each["file"]["path"]: each[member]
@@ -51,7 +51,7 @@ def reported(cpuctl: Cpuctl, *words: str, member: str = "text") -> dict[str, Any
     }
 
 
-def test_pods_show_tells_what_does_not_depend_on_the_node(cpuctl: Cpuctl, pods: str) -> None:
+def test_pods_show_has_what_does_not_depend_on_the_node(cpuctl: Cpuctl, pods: str) -> None:
     words = ("pods", "show", "-f", pods, *NODE, "--feature-gates", GATES)
     assert reported(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": None, "shared": ""}
     out = cpuctl(*words, columns=200).out
@@ -65,21 +65,21 @@ def test_an_api_server_with_its_gate_off_drops_assigned_cpus(cpuctl: Cpuctl, pod
     assert "the API server drops assigned.cpuset: it has DownwardAPIAssignedResources" in cpuctl(*words).out
 
 
-def test_an_older_api_server_refuses_the_pod(cpuctl: Cpuctl, pods: str) -> None:
+def test_an_older_api_server_rejects_the_pod(cpuctl: Cpuctl, pods: str) -> None:
     words = ("plan", "-f", pods, "-q", "-m", "synthetic:8c", "--kubelet-version", "1.36")
     result = cpuctl(*words, columns=900)
     assert result.code == 3
     assert 'resourceFieldRef.resource: Unsupported value: "assigned.cpuset": supported values' in result.out
 
 
-def test_a_plan_tells_the_cpus_it_gives(cpuctl: Cpuctl, pods: str) -> None:
+def test_a_plan_shows_the_assigned_cpus(cpuctl: Cpuctl, pods: str) -> None:
     words = ("plan", "-f", pods, *NODE, "--feature-gates", GATES)
     assert reported(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": "1-4", "shared": ""}
     assert 'podinfo/shared  assigned.cpuset of log    ""' in cpuctl(*words, "-o", "wide", columns=200).out
     assert "podinfo" not in cpuctl(*words).out
 
 
-def test_a_resize_tells_files_at_once_and_variables_later(cpuctl: Cpuctl, pods: str) -> None:
+def test_a_resize_updates_files_but_not_variables(cpuctl: Cpuctl, pods: str) -> None:
     words = ("resize", "-f", pods, *NODE, *RESIZED)
     before, after = (
         {name: each["text"] for name, each in reported(cpuctl, *words, member=time).items()}
@@ -90,7 +90,7 @@ def test_a_resize_tells_files_at_once_and_variables_later(cpuctl: Cpuctl, pods: 
     assert reported(cpuctl, *words, member="note")["CPUS"].startswith("variables stay unchanged")
 
 
-def test_a_file_tells_what_is_not_granted(cpuctl: Cpuctl, pods: str) -> None:
+def test_a_file_shows_requests_that_are_not_granted(cpuctl: Cpuctl, pods: str) -> None:
     words = ("resize", "-f", pods, "-T", "filler=2/2,1Gi", *NODE, *RESIZED)
     assert reported(cpuctl, *words, member="after")["cpus"]["text"] == "6"
     assert reported(cpuctl, *words, member="after")["own"]["text"] == "1-4"
@@ -100,7 +100,7 @@ def test_a_file_tells_what_is_not_granted(cpuctl: Cpuctl, pods: str) -> None:
     )
 
 
-def test_variables_change_where_the_container_starts_again(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_variables_change_if_the_container_restarts(cpuctl: Cpuctl, tmp_path: Path) -> None:
     restarts = "resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]\n    env:"
     (tmp_path / "pods.yaml").write_text(POD.replace("env:", restarts))
     words = ("resize", "-f", str(tmp_path / "pods.yaml"), *NODE, *RESIZED)
@@ -108,13 +108,13 @@ def test_variables_change_where_the_container_starts_again(cpuctl: Cpuctl, tmp_p
     assert reported(cpuctl, *words, member="note")["CPUS"] == "its container restarts"
 
 
-def test_what_a_pod_reads_differs(cpuctl: Cpuctl, pods: str, tmp_path: Path) -> None:
+def test_pods_diff_compares_the_downward_api(cpuctl: Cpuctl, pods: str, tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text(POD.replace("cpu: 150m", "cpu: 250m"))
     words = ("pods", "diff", pods, str(tmp_path / "other.yaml"), "-q", "-o", "wide")
     assert "downward API, variable LOG of app: requests.cpu of log" in cpuctl(*words, columns=200).out
 
 
-def test_an_explanation_has_what_the_plan_tells(cpuctl: Cpuctl, pods: str) -> None:
+def test_an_explanation_has_the_same_downward_api_as_the_plan(cpuctl: Cpuctl, pods: str) -> None:
     words = ("explain", "web", "-f", pods, *NODE, "--feature-gates", GATES, "-o", "json")
     reported = json.loads(cpuctl(*words).out)["pod"]["downwardAPI"]
     assert [each["text"] for each in reported] == ["4", "150", "4", "1-4", ""]

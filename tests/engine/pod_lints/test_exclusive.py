@@ -1,5 +1,5 @@
 # ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
-"""Containers that look as if they were to get exclusive CPUs, and will not."""
+"""Containers that look as if they would get exclusive CPUs, but do not."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_remarks(case: Case) -> None:
+def test_findings(case: Case) -> None:
     assert linted(case.pod, case.kubelet) == case.want
 
 
-def test_advice_for_many_containers_is_not_sought() -> None:
-    """It looks at all containers for each of them."""
+def test_there_is_no_advice_for_very_many_containers() -> None:
+    """The search checks all containers for each container."""
     many = pod(*(app("cpu=1", "cpu=1", name=f"c{number}") for number in range(101)))
     found = linted(many)
     assert len(found) == 101

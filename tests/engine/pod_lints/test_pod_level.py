@@ -190,5 +190,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_remarks(case: Case) -> None:
+def test_findings(case: Case) -> None:
     assert linted(case.pod, case.kubelet) == case.want

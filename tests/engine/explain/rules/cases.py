@@ -1,4 +1,4 @@
-"""Stories that end by each of the rules, and what is said of it."""
+"""Scenarios that each of the rules decides, and the explanation of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why no hint of the CPU Manager is one that a policy takes."""
+"""Why a policy accepts no hint of the CPU Manager."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_why_no_hint_is_taken(case: Case) -> None:
+def test_why_no_hint_is_accepted(case: Case) -> None:
     assert blocked_by_cpus(case.hints, case.policy) == (case.rule, case.why)
 
 
-def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them() -> None:
+def test_whole_sockets_are_preferred_sizes_if_the_policy_aligns_by_socket() -> None:
     of_node = {node: frozenset({node // 2}) for node in range(4)}
     socket_rule = SocketRule(wanted=1, of_node=of_node)
     requested = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
@@ -126,5 +126,5 @@ def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them()
     assert "so only sets of that size, or of as few whole sockets, are preferred; now" in found[1]
 
 
-def test_a_single_cpu_is_no_plural() -> None:
+def test_a_single_cpu_is_singular() -> None:
     assert not_enough_cpus(1, 0).startswith("it requests 1 exclusive CPU, but none")

@@ -1,4 +1,4 @@
-"""Less of what a node is short of: what it has left, or whole CPUs of that."""
+"""Less of what a node is short of: what it has left, or whole CPUs from that."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_what_a_node_has_left(case: Case) -> None:
     assert nearest(replay) == (case.found, case.runs)
 
 
-def test_devices_that_others_have_requested() -> None:
-    """Which of a running pod's devices are its own nobody has told, so there are some to allocate."""
+def test_devices_that_other_pods_have_requested() -> None:
+    """Which devices a running pod holds is not known, so some are left to allocate."""
     one = scenario(EIGHT, named("b", whole(1, more="example.com/card=3")), fit=True, devices=cards(node0=4))
 
     def start(kubelet: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The requests nearest to a refused one: what is found, and after how many trials.
+"""The requests nearest to a rejected one: what is found, and after how many trials.
 
-Where far more is asked for than a node has, the search begins with what the node could give.
+If far more is requested than a node has, the search begins with what the node could provide.
 """
 
 from __future__ import annotations
@@ -242,12 +242,12 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("case", [*CPUS, *OTHERS], ids=lambda case: case.name)
-def test_what_is_tried_after_a_refusal(case: Case) -> None:
+def test_what_is_tried_after_a_rejection(case: Case) -> None:
     replay = reported(scenario(case.info, *case.pods, devices=case.devices, **case.config))
     assert nearest(replay) == (case.found, case.runs)
 
 
-def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
+def test_a_part_of_a_cpu_is_not_tried_and_the_pod_gets_more() -> None:
     shared = app("cpu=500m memory=1Gi", name="shared")
     replay = reported(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
     decision = Decision(rule=Rule.EMPTY_POOL, why="", container="shared", provider="cpu")
@@ -255,6 +255,6 @@ def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
     assert found == [{"": "3"}]
 
 
-def test_the_running_cannot_ask_for_anything_else() -> None:
+def test_requests_of_running_pods_do_not_change() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert nearest(replace(replay, scenario=replace(replay.scenario, restarted=True))) == ([], 0)

@@ -1,4 +1,4 @@
-"""What a kubelet refuses for good before it asks its resource managers."""
+"""What a kubelet rejects as infeasible before it calls its resource managers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def objection(old: StoredPod, new: StoredPod, capacity: Mapping[str, int] | None
 
 
 def with_peer(container: Container) -> StoredPod:
-    """Put a container beside one that makes its pod Burstable."""
+    """Add a container that makes the pod Burstable."""
     return verbatim(container, app("cpu=1", "cpu=2", "other"))
 
 
@@ -65,10 +65,10 @@ FULLER = with_peer(app("memory=3Gi", "memory=3Gi", "c"))
          MORE_ROOM._replace(priority=SYSTEM_CRITICAL - 1), 36, NO_SWAP),
     ],
 )  # fmt: skip
-def test_another_memory_request_of_who_may_swap(
+def test_a_changed_memory_request_of_a_container_that_may_swap(
     name: str, old: StoredPod, new: StoredPod, minor: int, want: str
 ) -> None:
-    """It may in a Burstable pod that is not critical, where its request is not its limit."""
+    """It may swap in a Burstable pod that is not critical if its request is not its limit."""
     del name
     assert objection(old, new, minor=minor, swap=True) == want
     assert objection(old, new, minor=minor) == ""
@@ -83,7 +83,7 @@ def test_one_container_that_restarts_does_not_excuse_another() -> None:
 
 
 def test_only_containers_that_run_are_compared() -> None:
-    """Without an API server nobody has refused others yet."""
+    """Without an API server, others have not been rejected yet."""
     more = ROOM._replace(containers=(app("memory=1Gi", "memory=2Gi", "new"), *ROOM.containers))
     assert objection(ROOM, more, swap=True) == ""
     assert (
@@ -133,13 +133,15 @@ def test_what_static_managers_cannot_follow(
 
 
 @pytest.mark.parametrize(("init_containers", "want"), [(True, CPU), (False, "")])
-def test_an_init_container_that_is_not_resized_is_no_obstacle(*, init_containers: bool, want: str) -> None:
+def test_an_init_container_that_is_not_resized_is_not_an_obstacle(
+    *, init_containers: bool, want: str
+) -> None:
     two, four = ("cpu=2 memory=1Gi",) * 2, ("cpu=4 memory=1Gi",) * 2
     old, new = (verbatim(init(*size), sidecar(*two), guaranteed("2")) for size in (two, four))
     assert objection(old, new, static_cpus=True, init_containers=init_containers) == want
 
 
-def test_other_pod_level_resources_need_a_gate() -> None:
+def test_changed_pod_level_resources_need_a_gate() -> None:
     other = BY_LEVEL._replace(resources=resources(*["cpu=5 memory=4Gi"] * 2))
     reported = "InPlacePodLevelResourcesVerticalScaling is disabled"
     assert objection(BY_LEVEL, other, pod_level=False) == reported
@@ -177,7 +179,7 @@ def test_more_than_the_whole_node_has(
     assert objection(TWO, new, capacity, **{"minor": 35, **rules}) == want
 
 
-def test_the_first_obstacle_is_told() -> None:
+def test_the_first_obstacle_is_reported() -> None:
     reported = KubeletResize(
         request(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}
     ).objection()

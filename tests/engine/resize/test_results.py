@@ -1,4 +1,4 @@
-"""Who decides on a resize, release by release: refused, deferred or idle exactly where real kubelets are."""
+"""What decides on a resize, release by release: infeasible, deferred or idle exactly as in real kubelets."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ AFFINITY = "Resources cannot be allocated with Topology locality"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A kubelet, what one container of a pod has and is to have, and what becomes of it.
+    """A kubelet, the resources of one container before and after, and the result.
 
-    ``holds`` are the CPUs it has then, where these are others than before.
+    ``holds`` are the CPUs it has then, if they differ from those before.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The node afterwards, the decision, the rules it was made by, and the CPUs before it."""
+    """The node afterwards, the decision, its rules, and the CPUs before it."""
 
     node: Node
     outcome: ResizeOutcome
@@ -167,7 +167,7 @@ ALL = [*BEFORE_ANY, *STATIC_CPUS, *GATE_WITHOUT_ALLOCATOR, *ALLOCATOR, *NODE_SIZ
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
-def test_what_becomes_of_a_resize(case: Case) -> None:
+def test_the_result_of_a_resize(case: Case) -> None:
     found = decided(case)
     outcome = found.outcome
     assert (outcome.result, outcome.decided_by) == (case.result, case.by)
@@ -199,7 +199,7 @@ def test_the_kubelet_counts_what_it_has_granted(case: Case) -> None:
     ],
 )  # fmt: skip
 def test_what_the_pods_status_says(name: str, want: Condition | str) -> None:
-    """Conditions came with 1.33 and the generation that they observe with 1.34; before there was a word."""
+    """Conditions exist since 1.33 and their observed generation since 1.34; before, there was one word."""
     found = decided(next(case for case in ALL if case.name == name))
     outcome, rules = found.outcome, found.rules
     if isinstance(want, str):

@@ -1,4 +1,4 @@
-"""A pod that runs beside the one that it is to be."""
+"""A running pod and what it is to become."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FOUR = changed(TWO, c="cpu=4")
         ("something new", RunningPod.settled(TWO), 8, True),
     ],
 )
-def test_a_wish_that_the_spec_has_is_no_new_generation(
+def test_resources_that_the_spec_already_has_are_not_a_new_generation(
     name: str, running: RunningPod, generation: int, *, new: bool
 ) -> None:
-    """It is new to the kubelet where that has not granted it."""
+    """It is new to the kubelet if it has not been granted."""
     del name
     request = PodResize(running, changed(FOUR, c="cpu=4000m"))
     assert (request.generation, request.is_new) == (generation, new)

@@ -1,4 +1,4 @@
-"""What the API server refuses of a resize, in its words, release by release."""
+"""How the API server rejects resizes, in its words, release by release."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def renamed(given: StoredPod, *containers: Container) -> StoredPod:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A pod as it is and as it is to be, and what is said against it."""
+    """A pod before and after a resize, and the server's errors."""
 
     name: str
     new: StoredPod
@@ -152,22 +152,22 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_refused(case: Case) -> None:
+def test_what_is_rejected(case: Case) -> None:
     gates = FeatureGates(case.minor, case.gates)
     server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
     running = RunningPod.settled(with_policies(case.old, case.restarts))
     assert server.refusals(PodResize(running, case.new)) == case.stated
 
 
-def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
-    """The class in the status counts, whatever the resources say."""
+def test_a_pod_keeps_the_qos_class_in_its_status() -> None:
+    """The class in the status counts, whatever the resources imply."""
     burstable = RunningPod.settled(RUNNING._replace(qos_class=QosClass.BURSTABLE))
     more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
     (stated,) = ResizeServer().refusals(PodResize(burstable, more))
     assert stated == OTHER_CLASS.replace("Guaranteed", "Burstable")
 
 
-def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None:
+def test_a_rejected_resize_changes_nothing_and_does_not_reach_the_kubelet() -> None:
     node = Setting().node()
     running = admitted(node, verbatim(guaranteed("2")))
     before = node.state.copy()

@@ -1,4 +1,4 @@
-"""What a kubelet objects to at start, CPUs that are not where they belong, told for every CPU and owner."""
+"""What a kubelet rejects at start: misplaced CPUs, reported for every CPU and owner."""
 
 from __future__ import annotations
 

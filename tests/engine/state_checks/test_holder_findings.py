@@ -1,4 +1,4 @@
-"""What no kubelet compares in a state: holders with each other, with their pod and with what was promised."""
+"""What no kubelet compares in a state: holders with each other, with their pod and with baselines."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def inside(which: str, name: str) -> StateFinding:
 
 
 def test_overlaps_in_a_pod() -> None:
-    """A container is compared with all that run before it, and not with those of other pods."""
+    """A container is compared with all that run before it, but not with those of other pods."""
     names = ("a", "b", "c", "d")
     running = Owners.of([pod(DB, *(container(name, 2) for name in names)), pod(WEB, container("app", 2))])
     entries = {
@@ -177,7 +177,7 @@ def test_overlaps_in_a_pod() -> None:
     assert [each for each in findings if each.code == "held-twice"] == [inside("2", "b"), inside("1", "c")]
 
 
-def test_containers_of_a_pod_with_cpus_as_a_whole_share_them() -> None:
+def test_containers_of_a_pod_with_pod_level_cpus_share_them() -> None:
     running = Owners.of([pod(DB, container("server", 4), container("log", 4))])
     held = state(
         "0,3-4,6-8,11-12,14-15",
@@ -192,15 +192,17 @@ def test_containers_of_a_pod_with_cpus_as_a_whole_share_them() -> None:
     ("kind", "twice"),
     [(ContainerKind.INIT, []), (ContainerKind.SIDECAR, ["server"]), (ContainerKind.APP, ["server"])],
 )
-def test_overlaps_in_a_pod_count_where_containers_run_together(kind: ContainerKind, twice: list[str]) -> None:
-    """Those of an ordinary init container go to later ones."""
+def test_overlaps_in_a_pod_count_if_containers_run_at_the_same_time(
+    kind: ContainerKind, twice: list[str]
+) -> None:
+    """Later containers get the CPUs of an ordinary init container."""
     entries = {DB: {"first": cpus("1-2"), "server": cpus("1-2,9-10")}}
     owners = Owners.of([pod(DB, container("server", 4), inits=(container("first", 2, kind),))])
     verdict = verify(state("0,3-8,11-15", entries=entries), owners=owners)
     assert [found.place.container for found in verdict.findings if found.code == "held-twice"] == twice
 
 
-def test_who_meets_is_named_as_often_as_it_is_told() -> None:
+def test_overlapping_holders_are_named_in_every_finding() -> None:
     many = {f"{number:03}": {"c": cpus("1")} for number in range(MAX_SIMILAR + 3)}
     twice = [each for each in verify(state("0,2-15", entries=many)).findings if each.code == "held-twice"]
     assert len(twice) == MAX_SIMILAR + 1

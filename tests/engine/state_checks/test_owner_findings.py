@@ -1,4 +1,4 @@
-"""Entries of pods that do not run, and pods that hold other CPUs than they are due."""
+"""Entries of pods that do not run, and pods that do not hold the number of CPUs they are due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repair of ``cpu_manager_state`` does to whom, and why: it is told for everything that changes."""
+"""What a repair of ``cpu_manager_state`` changes, for which pod, and why: every change is reported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ NOT_READ = "this kubelet does not read pod-level CPUs: containers keep theirs, a
 
 @dataclass(frozen=True)
 class Case:
-    """A state, the one that it becomes, and what is done for that."""
+    """A state, the repaired state, and the actions of the repair."""
 
     name: str
     state: CPUStateFile
@@ -264,6 +264,6 @@ def test_what_is_done(case: Case) -> None:
     assert repair_cpu_state(case.state, case.rules, case.owners) == Repaired(case.after, case.actions)
 
 
-def test_an_action_on_all_of_a_file_is_nobodys() -> None:
+def test_an_action_on_the_whole_file_has_no_owner() -> None:
     action = RepairAction(did=ActionKind.TABLES, reason="drift")
     assert (action.pod_uid, action.container, action.before, action.after) == ("", "", "", "")

@@ -1,4 +1,4 @@
-"""What a repair of ``memory_manager_state`` does: memory stays where it is, tables fit the machine again."""
+"""A repair of ``memory_manager_state``: memory stays where it is, and tables match the machine again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ENTRIES: Held = {
 def state(
     entries: Held, fresh: Tables = FRESH, pods: dict[str, tuple[MemoryBlock, ...]] | None = None
 ) -> MemoryStateFile:
-    """Write the state in which these hold memory of that machine."""
+    """Return the state in which these entries hold memory of that machine."""
     empty = MemoryStateFile(
         policy_name="Static", machine_state=fresh, entries=entries, pod_entries=pods or {}
     )
@@ -87,7 +87,7 @@ BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A state, the one that it becomes, and what is done for that."""
+    """A state, the repaired state, and the actions of the repair."""
 
     name: str
     state: MemoryStateFile
@@ -247,16 +247,16 @@ NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
         ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3)),
         ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more"),
     ],
-    ids=["two blocks", "as many as people read", "more than people read"],
+    ids=["two blocks", "as many as are listed", "more than are listed"],
 )
-def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
+def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
     assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
         f"memory held by pods does not fit on this machine: {text}", REMOVE
     )
 
 
-def test_groups_that_depend_on_chance_are_a_reason_not_to_repair() -> None:
+def test_groups_that_depend_on_map_order_are_a_reason_not_to_repair() -> None:
     """Two containers make different groups of one node: which one stays depends on a map's order in Go."""
     crossed: Held = {"p": {"a": (block(GIB, 0),)}, "q": {"a": (block(GIB, 0, 1),)}}
     result = repair_memory_state(replace(GOOD, entries=crossed), READ, UNKNOWN_OWNERS)

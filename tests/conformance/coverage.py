@@ -1,6 +1,6 @@
 """The declared list of what is not covered; it only ever shrinks.
 
-A case on the list that passes all the same fails the run, so nothing stays on it by accident.
+A case on the list that passes anyway fails the run, so nothing stays on it by accident.
 """
 
 from __future__ import annotations

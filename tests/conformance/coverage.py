@@ -25,5 +25,5 @@ def _one_sided(recorded: Recorded) -> bool:
 
 _ONE_SIDED = {("1.29", "mem-p-213"), ("1.30", "mem-p-72-ungated"), ("1.31", "mem-p-72-ungated")}
 GAPS: tuple[Gap, ...] = (
-    Gap("it starts again or not by the order of a map, and three recorded runs all started", _one_sided),
+    Gap("the restart depends on the order of a map, and all three recorded runs started", _one_sided),
 )

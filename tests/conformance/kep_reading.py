@@ -120,7 +120,7 @@ class Asked:
 
     def _changes(self) -> Iterator[str]:
         if self.before.state != self.after.state:
-            yield "a refusal has changed the state"
+            yield "a rejection has changed the state"
 
 
 def _shared_and_owned(node: Node) -> tuple[int, int]:

@@ -113,7 +113,7 @@ def device_walks() -> list[str]:
 
 
 def cores_of_books() -> list[int]:
-    """Four CPUs of s390x, where two in each book have the same core ids as in the other."""
+    """Four CPUs of s390x in two books, with the same two core ids in each book."""
     (node,) = machine_info(CoreAt(cpus=(cpu,)) for cpu in range(4)).nodes
     cores = (replace(each, core_id=at % 2, book_id=at // 2) for at, each in enumerate(node.cores))
     info = MachineInfo((replace(node, cores=tuple(cores)),), num_cpus=4, num_sockets=1)

@@ -214,7 +214,7 @@ def test_checks_pass_if_nothing_is_wrong() -> None:
 
 
 def test_every_option_has_a_field_of_its_name() -> None:
-    """If an option is added, this test asks for its field."""
+    """A new option needs a field of the same name."""
 
     def named(options: Iterable[str]) -> set[str]:
         return {name.replace("-", "_") for name in options}

@@ -49,8 +49,8 @@ def test_holdings_are_counted_by_container_and_resource(node: Node) -> None:
         ("side", "memory"): 6,
         ("main", "example.com/card"): 2,
     }
-    nobody = shared("nobody")
-    assert (held_cpus(node, nobody), allocations(node, nobody)) == (0, {})
+    idle = shared("idle")
+    assert (held_cpus(node, idle), allocations(node, idle)) == (0, {})
 
 
 def test_pods_are_sorted_by_what_they_hold_in_a_place(node: Node) -> None:

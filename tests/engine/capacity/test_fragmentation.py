@@ -40,7 +40,7 @@ def after(taken: str, *, threaded: bool = False) -> Fragmentation:
         ("1 2 3 4 5 6 7 8 9 10 11 12 13 14", Scatter(1, 1), Scatter(1, 1)),
         ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", Scatter(0, 0), Scatter(0, 0)),
     ],
-    ids=["empty", "packed", "even", "every other", "one a node", "one left", "full"],
+    ids=["empty", "packed", "even", "every other", "one per node", "one left", "full"],
 )
 def test_free_cpus_are_compared_with_the_best_possible_placement(
     taken: str, node: Scatter, cache: Scatter

@@ -69,7 +69,7 @@ class Search:
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2)], budget=9), "", 1, 9, id="no time for likely ones"
         ),
-        # The budget for likely orders ends with the first; that for proofs, while pods are left out of it.
+        # The budget for likely orders ends with the first, and that for proofs while dropping unneeded pods.
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2), (3, 4)], budget=10),
             *("p0 p1 p2", 1, 11),

@@ -102,7 +102,7 @@ class Case:
 
 CASES = [
     Case(
-        "wide enough when all is free",
+        "one node would be enough if it were empty",
         [WIDTH],
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
@@ -116,7 +116,7 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "CPUs and memory want other nodes",
+        "CPUs and memory need different nodes",
         [INEQUALITY],
         TEN,
         (named("a", whole(2, memory="12Gi")),),
@@ -145,28 +145,28 @@ CASES = [
         RESTRICTED | MEMORY,
     ),
     Case(
-        "a container without resources of its own, scope container",
+        "a container without its own resources, scope container",
         [NO_OWN, STAYS],
         TEN,
         (divided("a", "cpu=4 memory=4Gi", whole(1, memory="1Gi"), app(name="log")),),
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "memory has no hint, but it was not that",
+        "memory has no hint, but that is not the reason",
         [],
         TEN,
         (named("a", whole(9, memory="20Gi")),),
         SINGLE | MEMORY,
     ),
     Case(
-        "memory has hints, none of which will do",
+        "memory has hints, none of which is accepted",
         [],
         TEN,
         (named("a", whole(1, memory="12Gi")),),
         SINGLE | MEMORY,
     ),
     Case("memory without any round", [STAYS], TEN, (named("a", whole(1, memory="30Gi")),), MEMORY),
-    Case("cores of different size", [ON_AVERAGE], UNEVEN, (named("a", whole(3)),), CORES),
+    Case("cores of different sizes", [ON_AVERAGE], UNEVEN, (named("a", whole(3)),), CORES),
     Case("too few cores", [], EIGHT, (named("a", whole(8)),), CORES),
     Case("cores are not whole", [], EIGHT, (named("a", whole(3)),), CORES),
     Case("different cores that do not matter", [], UNEVEN, (named("a", whole(12)),)),

@@ -121,7 +121,7 @@ MANAGERS = NodeRules(managers=True)
          {POD: 400_000, "a": -1, "b": 150_000}),
         ("all have their own", pod_of(A, guaranteed("1", "b"))._replace(resources=LEVEL), MANAGERS,
          {POD: -1, "a": -1, "b": -1}),
-        ("nobody divides", pod_of(A, HALF)._replace(resources=LEVEL), NodeRules(),
+        ("not divided", pod_of(A, HALF)._replace(resources=LEVEL), NodeRules(),
          {POD: -1, "a": -1, "b": -1}),
         ("nothing to divide", pod_of(A, HALF), MANAGERS, {POD: -1, "a": -1, "b": -1}),
     ],

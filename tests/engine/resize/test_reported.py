@@ -33,7 +33,7 @@ def cpus(pod: StoredPod) -> str:
     [
         ("no status", ASKED, "6", "6"),
         ("a status without resources", stored(ResizeStatus(), ReportedResources()), "6", "6"),
-        ("nothing is told but a pending resize", stored(PENDING, ReportedResources()), "6", "6"),
+        ("only a pending resize is reported", stored(PENDING, ReportedResources()), "6", "6"),
         ("only requests are in force", stored(PENDING, ReportedResources(requests=OLD)), "4", "4"),
         ("granted, pending, and not said what is in force", stored(PENDING, ReportedResources(granted=OLD)),
          "4", "4"),

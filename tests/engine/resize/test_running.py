@@ -16,8 +16,8 @@ FOUR = changed(TWO, c="cpu=4")
     ("name", "running", "generation", "new"),
     [
         ("what it has", RunningPod.settled(FOUR), 7, False),
-        ("what it asks for already", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
-        ("what it had asked for before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
+        ("what it already requests", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
+        ("what it requested before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
         ("something new", RunningPod.settled(TWO), 8, True),
     ],
 )

@@ -105,7 +105,7 @@ LEVEL_GATE = (
         ("it loses them", BY_LEVEL, SHARES, {}, (LEVEL_GATE,)),
         ("it has none", SHARES, sized(SHARES, "cpu=1 memory=1Gi", "cpu=2 memory=3Gi"), {}, ()),
         ("they are names only", whole(SHARES, "", ""), whole(SHARES, "", ""), {}, ()),
-        ("nobody knows them", BY_LEVEL, MORE_BY_LEVEL, {"pod_level_resources": False}, ()),
+        ("they are unknown", BY_LEVEL, MORE_BY_LEVEL, {"pod_level_resources": False}, ()),
     ],
 )  # fmt: skip
 def test_pod_level_resources_that_cannot_be_resized(
@@ -203,7 +203,7 @@ def test_sidecars_do_not_need_the_gate_of_init_containers() -> None:
     ("name", "old", "new", "refused"),
     [
         ("less", "memory=2Gi", "memory=2147483647", True),
-        ("as much", "memory=2Gi", "memory=2048Mi cpu=2", False),
+        ("the same", "memory=2Gi", "memory=2048Mi cpu=2", False),
         ("more", "memory=2Gi", "memory=3Gi", False),
         ("one for the first time", "", "memory=2Gi", False),
     ],
@@ -233,7 +233,7 @@ ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
         ("all of it", SHARES, ONLY_CPU, {"cpu": 1000, "memory": 1 << 30}, {}, ()),
         ("one too many", SHARES, ONLY_CPU, {"cpu": 999, "memory": 1 << 30}, {},
          missing("cpu, requested: 1000, allocatable: 999")),
-        ("memory is known alone", SHARES, ONLY_CPU, {"memory": 1}, {},
+        ("only memory is known", SHARES, ONLY_CPU, {"memory": 1}, {},
          missing("memory, requested: 1073741824, allocatable: 1")),
         ("nothing is requested", verbatim(app("", "cpu=1", "c")), verbatim(app("", "cpu=2", "c")),
          {"cpu": 0, "memory": 0}, {}, ()),

@@ -106,7 +106,7 @@ CASES = [
          stated=("spec: Forbidden: Pod running on node without support for resize",)),
     Case(name="the gate is off", new=RUNNING, minor=33, gates={IN_PLACE: False},
          stated=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
-    Case(name="up to 1.31 pods themselves are changed", new=RUNNING, minor=31,
+    Case(name="up to 1.31 the pod itself is changed", new=RUNNING, minor=31,
          stated=(("the API server does not allow changing resources of pods: "
                "InPlacePodVerticalScaling is off"),)),
     Case(name="less memory in 1.33", minor=33, new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"),
@@ -134,7 +134,7 @@ CASES = [
     Case(name="pod-level resources in 1.36 without the gate", old=LEVEL, gates={POD_LEVEL: False},
          new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
          stated=(f"[]: Forbidden: {WITHOUT_POD_LEVEL}",)),
-    Case(name="no pod-level resources any more", old=LEVEL, new=RUNNING,
+    Case(name="pod-level resources removed", old=LEVEL, new=RUNNING,
          stated=("spec.resources: Forbidden: pod-level resources cannot be removed",)),
     Case(name="fewer pod-level resources", old=LEVEL, new=level(RUNNING, "memory=4Gi", "memory=4Gi"),
          stated=(OTHER_CLASS,
@@ -146,7 +146,7 @@ CASES = [
     Case(name="more than the node has", new=first(RUNNING, "cpu=9 memory=9Gi", "cpu=9 memory=9Gi"),
          allocatable={"cpu": 8000, "memory": 1 << 30},
          stated=(TOO_MUCH,)),
-    Case(name="up to 1.35 that is the kubelet's business", minor=35, stated=(),
+    Case(name="up to 1.35 the kubelet checks that", minor=35, stated=(),
          new=first(RUNNING, "cpu=9 memory=1Gi", "cpu=9 memory=1Gi"), allocatable={"cpu": 8000}),
 ]  # fmt: skip
 

@@ -44,7 +44,13 @@ ERROR = "cannot be loaded: checkpoint is corrupted"
         ),
         (FileFacts(format="V1"), CPU_STATE, "V1", ERROR, ""),
     ],
-    ids=["by nobody", "a wrong checksum", "two wrong checksums", "by other kubelets", "for no reason known"],
+    ids=[
+        "by no kubelet",
+        "a wrong checksum",
+        "two wrong checksums",
+        "by other kubelets",
+        "for an unknown reason",
+    ],
 )
 def test_a_file_that_cannot_be_loaded(
     facts: FileFacts, whole: CPUStateFile | None, format_: str, message: str, fix: str

@@ -73,7 +73,7 @@ CASES = [
         (twice("2,9-10", f"{DB}/server, {GONE}/c, {GONE}/d", GONE),),
     ),
     Case(
-        "more pods meet than anybody reads",
+        "more overlapping pods than are listed",
         state(entries={**ENTRIES, GONE: {"c": cpus("2,5")}, "4": {"c": cpus("5,9")}}),
         (
             twice("2,5", f"{DB}/server, {WEB}/app, {GONE}/c and 1 more", GONE),
@@ -81,7 +81,7 @@ CASES = [
         ),
     ),
     Case(
-        "pods that hold CPUs as a whole meet",
+        "overlapping pod-level CPUs",
         state("0,4,6-8,12,14-15", pod_entries={DB: cpus("1-3,9-11"), WEB: cpus("3,5,11,13")}),
         (
             twice("3,11", f"{DB}, {WEB}", WEB),
@@ -91,7 +91,7 @@ CASES = [
         WHOLE,
     ),
     Case(
-        "a pod as a whole that no container holds anything of",
+        "pod-level CPUs of which no container holds any",
         state("0,4,6-8,11-12,14-15", pod_entries={GONE: cpus("3-4")}),
         (
             cpu_warning(
@@ -121,7 +121,7 @@ CASES = [
         WHOLE,
     ),
     Case(
-        "promises",
+        "baselines",
         state(
             baselines={
                 WEB: {"app": cpus("4-5"), "old": cpus("4")},
@@ -141,7 +141,7 @@ CASES = [
         ),
     ),
     Case(
-        "a promise to a pod that holds nothing",
+        "a baseline of a pod that holds nothing",
         state(baselines={GONE: {"c": cpus("4")}}),
         (guaranteed(f"a baseline 4 is left for {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
     ),

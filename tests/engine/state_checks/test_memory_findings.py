@@ -106,7 +106,7 @@ NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
         "too many huge pages",
         "no such node",
         "no such huge pages",
-        "nothing of no such huge pages",
+        "zero of unknown huge pages",
     ],
 )
 def test_memory_that_does_not_fit(blocks: tuple[MemoryBlock, ...], messages: list[str]) -> None:

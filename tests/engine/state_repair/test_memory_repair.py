@@ -99,7 +99,7 @@ class Case:
 
 CASES = [
     Case("nothing to do", GOOD, GOOD),
-    Case("nothing to do for those who run", GOOD, GOOD, owners=RUNNING),
+    Case("nothing to do for running pods", GOOD, GOOD, owners=RUNNING),
     Case("nothing to do for a kubelet that reads pods", GOOD, GOOD, rules=PODS),
     Case(
         "the policy None",
@@ -126,7 +126,7 @@ CASES = [
         (policy("None", "Static"),),
     ),
     Case(
-        "the gone",
+        "gone owners",
         state({**ENTRIES, **GONE, **OLD}),
         GOOD,
         (
@@ -138,14 +138,14 @@ CASES = [
         owners=RUNNING,
     ),
     Case(
-        "the gone that are in no sum",
+        "gone owners that are in no sum",
         replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
         GOOD,
         (dropped("the pod is not running", "r", "c", ""),),
         owners=RUNNING,
     ),
-    Case("sums that are wrong", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
-    Case("tables that are missing", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
+    Case("wrong sums", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
+    Case("missing tables", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
     Case(
         "what a reboot changes",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
@@ -159,12 +159,12 @@ CASES = [
         (tables("the machine's memory or its reservations have changed"),),
     ),
     Case(
-        "what pods hold as a whole, not read, comes to what containers hold",
+        "pod-level memory, not read, equal to what containers hold",
         replace(GOOD, pod_entries=BUBBLES),
         replace(GOOD, pod_entries=BUBBLES),
     ),
     Case(
-        "what pods hold as a whole is not read",
+        "pod-level memory is not read",
         state(ENTRIES, pods=BUBBLES),
         GOOD,
         (
@@ -178,13 +178,13 @@ CASES = [
         ),
     ),
     Case(
-        "what pods hold as a whole is read",
+        "pod-level memory is read",
         state(ENTRIES, pods=BUBBLES),
         state(ENTRIES, pods=BUBBLES),
         rules=PODS,
     ),
     Case(
-        "a pod as a whole without containers",
+        "pod-level memory without containers",
         replace(GOOD, pod_entries={"s": (block(GIB, 1),), "r": (block(GIB, 0),)}),
         GOOD,
         (
@@ -202,7 +202,7 @@ CASES = [
         PODS,
     ),
     Case(
-        "a pod as a whole whose containers are gone",
+        "pod-level memory of gone containers",
         state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
         state(ENTRIES, pods={"p": BUBBLES["p"]}),
         (
@@ -279,7 +279,7 @@ def test_a_group_that_the_kubelet_crashes_on_is_a_reason_not_to_repair() -> None
 
 
 def test_entries_on_a_machine_without_numa_nodes_are_a_reason_not_to_repair() -> None:
-    nobody = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
-    result = repair_memory_state(nobody, MemoryRules(fresh={}), UNKNOWN_OWNERS)
+    stateless = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
+    result = repair_memory_state(stateless, MemoryRules(fresh={}), UNKNOWN_OWNERS)
     why = "[memorymanager] machine state can not be empty when it has memory assignments"
     assert result == NotRepaired(why, DRAIN)

@@ -163,7 +163,7 @@ def test_a_deleted_field_gets_its_default(tmp_path: Path) -> None:
     ],
 )
 def test_hard_eviction(tmp_path: Path, main: str, drop_in: str, want: dict[str, str]) -> None:
-    """A drop-in adds to thresholds that already have defaults; if deleted, they get none again."""
+    """A drop-in adds to thresholds that already have defaults; deleted thresholds get none again."""
     assert config(tmp_path, main, a=drop_in).eviction_hard == want
 
 

@@ -85,7 +85,7 @@ CASES = [
         *("max_pods", 70, "--max-pods", ("maxPods",)),
     ),
     Case("a flag may set zero", Reported(flags="--max-pods=0"), "max_pods", 0, "--max-pods", ("maxPods",)),
-    Case("a file may not", Reported(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
+    Case("a file must not", Reported(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
     Case(
         "maps of flags replace those of files",
         Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", flags="--kube-reserved=cpu=1"),
@@ -97,12 +97,12 @@ CASES = [
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "main.yaml:3", ("kubeReserved",)),
     ),
     Case(
-        "and their members know who set them",
+        "and their members know their origin",
         Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "{}/10.conf:3", ("kubeReserved", "cpu")),
     ),
     Case(
-        "a member that is not there is where its mapping is",
+        "a missing member has the place of its mapping",
         Reported(main="kubeReserved:\n  memory: 1Gi"),
         *("kube_reserved", {"memory": "1Gi"}, "main.yaml:3", ("kubeReserved", "cpu")),
     ),
@@ -118,7 +118,7 @@ CASES = [
         *("{}/10.conf:3", ("evictionHard", "memory.available")),
     ),
     Case(
-        "without a file there are none to add to",
+        "without a file there are no defaults to add to",
         Reported(drop_in="evictionHard: {memory.available: 500Mi}"),
         *("eviction_hard", {"memory.available": "500Mi"}, "{}/10.conf:3", ("evictionHard",)),
     ),

@@ -239,7 +239,7 @@ REFUSALS = [
         "failed to decode: unexpected GroupVersion string: a/b/c",
     ),
     Refusal(
-        "nothing but null",
+        "only null",
         "---\n",
         "c.yaml: empty: expected YAML or JSON",
         "failed to decode: Object 'Kind' is missing in '---\n'",
@@ -284,7 +284,7 @@ REFUSALS = [
         "failed to decode: yaml: line 1: did not find expected key",
     ),
     Refusal(
-        "not YAML: line 0 is not told",
+        "not YAML: line 0 is not reported",
         "kind: a: b",
         "c.yaml:1:8: not YAML: mapping values are not allowed in this context",
         "failed to decode: yaml: mapping values are not allowed in this context",
@@ -308,13 +308,13 @@ REFUSALS = [
         "failed to decode: yaml: line 3: could not find expected ':'",
     ),
     Refusal(
-        "an alias of nothing",
+        "an undefined alias",
         "kind: *a",
         "c.yaml:1:7: the alias *a has no preceding anchor &a",
         "failed to decode: yaml: unknown anchor 'a' referenced",
     ),
     Refusal(
-        "a colon that Go takes for part of a text",
+        "a colon that Go reads as part of a text",
         "kind: {a:}",
         "c.yaml:1:9: not YAML: found unexpected ':' while scanning a plain scalar",
     ),
@@ -332,7 +332,7 @@ REFUSALS = [
         "failed to decode: couldn't get version/kind; json parse error: unexpected end of JSON input",
     ),
     Refusal(
-        "YAML that begins as JSON does",
+        "YAML that begins like JSON",
         "{kind: KubeletConfiguration}",
         "c.yaml:1:2: not JSON: unexpected 'k'",
         "failed to decode: couldn't get version/kind; json parse error: invalid character 'k' looking for"
@@ -400,7 +400,7 @@ REFUSALS = [
         'failed to decode: time: unknown unit "x" in duration "5x"',
     ),
     Refusal(
-        "null as duration, which is no pointer",
+        "null as duration, which is not a pointer",
         HEAD + "cpuManagerReconcilePeriod: null",
         "c.yaml:3: cpuManagerReconcilePeriod: expected a duration, found null",
         'failed to decode: time: invalid duration ""',
@@ -438,7 +438,7 @@ REFUSALS = [
         f"{GO} string {FIELD}.authentication of type v1beta1.KubeletAuthentication",
     ),
     Refusal(
-        "a list for a text of a type of its own",
+        "a list for a text of a named type",
         HEAD + "configMapAndSecretChangeDetectionStrategy: [Watch]",
         "c.yaml:3: configMapAndSecretChangeDetectionStrategy: expected a string, found a list",
         f"{GO} array {FIELD}.configMapAndSecretChangeDetectionStrategy of type"

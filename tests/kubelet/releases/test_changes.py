@@ -175,7 +175,7 @@ CASES = [
         {"aligns_distribution_to_sockets", "spreads_over_real_cores"},
     ),
     Case(
-        "distribution that is off",
+        "distribution turned off",
         Reported(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "no"}}),
         (36, 38),
         unnoticed={"limits_shares_to_whole_groups"},
@@ -218,7 +218,7 @@ CASES = [
         {"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
     ),
     Case(
-        "memory hints in pod scope where pods are not divided",
+        "memory hints in pod scope if pods are not divided",
         Reported(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
         (37, 38),
         unnoticed={"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},

@@ -81,7 +81,7 @@ HINTS = [
         "node 0, 4Gi of memory on node 1, 3Gi of memory on node 2, 2Gi of memory on node 3",
     ),
     Case(
-        "one node would do if it were empty",
+        "one node would be enough if it were empty",
         {"memory": 6},
         (((0,), 5), ((1,), 5), ((2,), 5), ((3,), 5)),
         Rule.WIDTH_FROM_CAPACITY,
@@ -91,7 +91,7 @@ HINTS = [
         "restricted",
     ),
     Case(
-        "two nodes would do if they were not in groups",
+        "two nodes would be enough if they were not in groups",
         {"memory": 15},
         (((0,), 1), ((1,), 1), ((2,), 1), ((3,), 1)),
         Rule.GROUP_RULE,
@@ -171,7 +171,7 @@ FAILURES = [
         failure=AllocationFailure.NOT_EXACT,
     ),
     Case(
-        "as few nodes as would do have not enough",
+        "the fewest nodes that would suffice do not have enough",
         {"memory": 15},
         (((0,), 6), ((1,), 6), ((2,), 6), ((3,), 6)),
         Rule.WIDTH_FROM_CAPACITY,
@@ -207,7 +207,7 @@ FAILURES = [
         TOGETHER.replace("10Gi", "37Gi"),
     ),
     Case(
-        "the hint is too small, and nothing goes with it",
+        "the hint is too small and cannot be extended",
         {"memory": 10},
         IN_USE,
         Rule.GROUP_RULE,
@@ -216,7 +216,7 @@ FAILURES = [
         affinity=NodeMask(0b11),
     ),
     Case(
-        "there was no hint to begin with",
+        "there was no hint at all",
         {"memory": 10},
         IN_USE,
         Rule.GROUP_RULE,

@@ -15,7 +15,7 @@ FITTING = [
     Case("whole CPUs", EIGHT, (named("a", app("cpu=2")), named("b", whole(6))), [{"main": "5"}], 1),
     Case("the last CPU", EIGHT, (named("a", app("cpu=6")), named("b", whole(2))), [{"main": "1"}], 1),
     Case(
-        "a part more is taken, and odd counts are refused",
+        "a part more is admitted, and odd counts are rejected",
         EIGHT,
         (named("a", app("cpu=1500m")), named("b", whole(6))),
         [{"main": "4"}],
@@ -30,7 +30,7 @@ FITTING = [
         1,
     ),
     Case("no CPU is left", EIGHT, (named("a", app("cpu=7")), named("b", app("cpu=500m memory=1Gi"))), [], 0),
-    Case("more CPUs are wanted than are there", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
+    Case("more CPUs are requested than exist", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
     Case(
         "memory is rounded down",
         with_memory(EIGHT, 8),

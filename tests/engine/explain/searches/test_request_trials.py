@@ -34,11 +34,11 @@ class Case:
 
 
 CASES = [
-    Case("who requests most", named("a", *THREE), ["four"]),
-    Case("who is refused", named("a", *THREE), ["two"], container="two"),
-    Case("who is refused but asks for none", named("a", *THREE), ["four"], container="none"),
-    Case("nobody asks for it", named("a", *THREE), [], resource="hugepages-2Mi"),
-    Case("nothing is asked for", named("a", app("cpu=0")), []),
+    Case("the container that requests most", named("a", *THREE), ["four"]),
+    Case("the rejected container", named("a", *THREE), ["two"], container="two"),
+    Case("the rejected container, which requests none", named("a", *THREE), ["four"], container="none"),
+    Case("no container requests it", named("a", *THREE), [], resource="hugepages-2Mi"),
+    Case("nothing is requested", named("a", app("cpu=0")), []),
     Case("an init container", named("a", init("cpu=3"), app("cpu=2")), ["init"]),
     Case("the pod, too", divided("a", "cpu=8 memory=2Gi", *THREE), ["two", ""], "two", divides=True),
     Case("the pod alone", divided("a", "cpu=8 memory=2Gi", *THREE), [""], divides=True),

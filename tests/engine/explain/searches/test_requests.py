@@ -96,14 +96,14 @@ CPUS = [
         CORES,
     ),
     Case(
-        "several containers that ask for far more than there is",
+        "several containers that request far more than there is",
         EIGHT,
         (named("a", whole(5000, "one"), whole(5000, "two")),),
         [{"one": "3", "two": "3"}],
         7 + 5,
     ),
     Case(
-        "neither devices nor memory did it",
+        "neither devices nor memory is the reason",
         TEN,
         (
             named("a", whole(1, memory="8Gi")),
@@ -117,7 +117,7 @@ CPUS = [
 ]
 OTHERS = [
     Case(
-        "CPUs and memory want other nodes",
+        "CPUs and memory need different nodes",
         TEN,
         (named("a", whole(2, memory="12Gi")),),
         [{"main": "9"}, {"main memory": "9Gi"}],
@@ -133,7 +133,7 @@ OTHERS = [
         RESTRICTED | MEMORY,
     ),
     Case(
-        "CPUs and devices want other nodes",
+        "CPUs and devices need different nodes",
         TWO_NODES,
         (named("a", whole(2, memory="1.5Gi", more="example.com/card=3"), static=True),),
         [{"main": "9"}, {"main card": "2"}],
@@ -142,7 +142,7 @@ OTHERS = [
         devices=cards(node0=2, node1=2),
     ),
     Case(
-        "memory and devices want other nodes",
+        "memory and devices need different nodes",
         TEN,
         (named("a", whole(2, memory="12Gi", more="example.com/card=1")),),
         [{"main memory": "9Gi"}],
@@ -169,7 +169,7 @@ OTHERS = [
         devices=cards(node0=3),
     ),
     Case(
-        "memory that is no whole number",
+        "memory that is not a whole number",
         TEN,
         (named("a", whole(1, memory="1.5Gi"), static=True),),
         [{"main memory": "1536Mi"}],
@@ -177,7 +177,7 @@ OTHERS = [
         MEMORY,
     ),
     Case(
-        "a pod's memory as a whole",
+        "pod-level memory",
         TEN,
         (named("a", whole(1, "one", "7Gi"), whole(1, "two", "5Gi")),),
         [{"one memory": "4Gi"}],
@@ -215,7 +215,7 @@ OTHERS = [
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
-        "resources of its own for a container that has none",
+        "resources for a container that has none",
         TEN,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         [{"log": "100m", "log memory": "64Mi"}],
@@ -223,7 +223,7 @@ OTHERS = [
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "what the API server would refuse is not tried",
+        "what the API server would reject is not tried",
         TEN,
         (divided("a", "cpu=2 memory=1Gi", whole(2, memory="1Gi"), app(name="log")),),
         [],
@@ -231,7 +231,7 @@ OTHERS = [
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "everything at once where nothing helps by itself",
+        "everything at once if nothing helps alone",
         TEN,
         (named("a", whole(32, memory="64Gi")),),
         [{"main": "4", "main memory": "8Gi"}],

@@ -1,6 +1,6 @@
 """Run a directory of recorded answers: ``python -m tests.conformance DIR [--shuffle [SEED]]``.
 
-Shuffled, the cases of all files run in one order of chance: no case may lean on what ran before it.
+Shuffled, the cases of all files run in one random order: no case may depend on what ran before it.
 """
 
 from __future__ import annotations

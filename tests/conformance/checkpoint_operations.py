@@ -34,7 +34,7 @@ _WRITTEN: Mapping[str, Format | Envelope] = {
 
 
 def checkpoint_write(case: Json) -> Json:
-    """Write a file in the format that is named."""
+    """Write a file in the named format."""
     format_ = _WRITTEN[f"{case['manager']} {case['format']}"]
     if case["format"] == "v1" and case["manager"] == "cpu":
         document = {"entries": {}} | {name: case[name] for name in ("policyName", "defaultCpuSet", "entries")}
@@ -50,7 +50,7 @@ def checkpoint_write(case: Json) -> Json:
 
 
 def checkpoint_read(case: Json) -> Json:
-    """Read a file, or start without one, and write it again."""
+    """Read a file, or start without one, and write it back."""
     gates = case.get("featureGates", {})
     reader = StateReader(
         minor=version_of(case).minor,

@@ -21,14 +21,14 @@ from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 Json = dict[str, Any]
 
 ONE_IN = 1 if os.environ.get("RECORDINGS") == "all" else 5
-"""A part is one answer in so many, and whatever else shows something that those do not."""
+"""A part is one answer in this many, plus every answer that shows something those do not."""
 _WHOLE_UP_TO = 100
 _SETTING = re.compile(r'(?<!"name":)(?!"name":)"[A-Za-z][A-Za-z-]*"(?::(?:true|false|"[A-Za-z-]*")?)?')
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One case, the kubelet's answer and the markers beside them."""
+    """One case, the kubelet's answer and their markers."""
 
     case: Json
     expect: Json
@@ -36,23 +36,23 @@ class Recorded:
 
     @property
     def name(self) -> str:
-        """What to call the case in a report."""
+        """The name of the case in a report."""
         return str(self.case.get("name") or json.dumps(self.case, ensure_ascii=False)[:100])
 
     @property
     def operation(self) -> str:
-        """The operation, whole-node scenario where none is named."""
+        """The operation; if none is named, a whole-node scenario."""
         return str(self.case.get("op", "node"))
 
 
 def version_of(case: Json) -> KubeletVersion:
-    """Return the release that a case was run on, 1.36 where it names none."""
+    """Return the release that a case was run on, 1.36 if it names none."""
     return KubeletVersion.parse(case["kubeletVersion"]) if "kubeletVersion" in case else DEFAULT_VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """One topic file, and where the machines are that its cases name."""
+    """One topic file, and the path of the machines that its cases name."""
 
     name: str
     path: Path
@@ -64,9 +64,9 @@ class CorpusFile:
             yield from self._read(lines)
 
     def part(self) -> Iterator[Recorded]:
-        """Yield a part that goes by what the answers are, the same in every run.
+        """Yield a part that depends only on the answers, the same in every run.
 
-        Every setting, step and outcome of the file is in it at least once; a short file is its own part.
+        It contains every setting, step and outcome of the file at least once; a short file is its own part.
         """
         with gzip.open(self.path, "rt", encoding="utf-8") as lines:
             all_lines = list(lines)
@@ -86,12 +86,12 @@ class CorpusFile:
 
     @property
     def _of_release(self) -> Json:
-        """The release that a folder's name tells, for cases that do not."""
+        """The release that a folder is named after, for cases that name none."""
         folder = self.path.parent.name
         return {"kubeletVersion": folder} if re.fullmatch(r"1\.[0-9]+", folder, re.ASCII) else {}
 
     def _with_machine(self, case: Json) -> Json:
-        """Put machines in the place of their names, in the case and in the steps that change hardware."""
+        """Replace names of machines by the machines, in the case and in steps that change hardware."""
         if isinstance(name := case.get("machine"), str):
             case = case | {"machine": _machines(self.machines_path)[name]}
         if "steps" in case:
@@ -100,7 +100,7 @@ class CorpusFile:
 
 
 def _part(lines: Iterable[str]) -> Iterator[str]:
-    """Choose by a checksum of each line: where it stands in its file does not matter."""
+    """Choose by a checksum of each line: its position in the file does not matter."""
     seen: set[str] = set()
     for checksum, line in sorted((zlib.crc32(line.encode()), line) for line in lines):
         settings = set(_SETTING.findall(line))
@@ -112,7 +112,7 @@ def _part(lines: Iterable[str]) -> Iterator[str]:
 def corpus_files(directory: Path) -> list[CorpusFile]:
     """List the topic files of a corpus directory and of its sub-directories, by name.
 
-    A sub-directory without a ``machines.json`` of its own uses that of *directory*.
+    A sub-directory without its own ``machines.json`` uses that of *directory*.
     """
     return [
         CorpusFile(

@@ -1,4 +1,4 @@
-"""Recorded refusals, explained; every suggestion is played again here as a scenario of its own.
+"""Recorded rejections, explained; every suggestion is played again here as a separate scenario.
 
 ``python -m tests.conformance.explained DIR`` does it for all refusals of a corpus directory.
 """
@@ -35,7 +35,7 @@ from tests.conformance.node_start import kubelet_of
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Where in a scenario a pod was not admitted; ``uid`` is that of one looked at after a restart."""
+    """Where in a scenario a pod was not admitted; ``uid`` is that of a pod admitted again after a restart."""
 
     case: Json
     step: int
@@ -46,7 +46,7 @@ class Refusal:
 
     @property
     def config_at(self) -> int:
-        """The step in which another configuration would come: the last one that gave any, or the restart.
+        """The step that would have another configuration: the last one that has any, or the restart.
 
         It is -1 for the first start.
         """
@@ -54,7 +54,7 @@ class Refusal:
 
     @property
     def config(self) -> Json:
-        """The configuration in force."""
+        """The current configuration."""
         at = self._configured_at
         config: Json = (self.case if at < 0 else self.case["steps"][at])["kubelet"]
         return config
@@ -66,7 +66,7 @@ class Refusal:
 
     @property
     def first(self) -> int:
-        """The first of the admissions, one after the other, that end with this one."""
+        """The first of the consecutive admissions that end with this one."""
         if self.uid:
             return self.step
         before = self.case["steps"][: self.step]
@@ -87,7 +87,7 @@ def refusals(recorded: Recorded) -> Iterator[Refusal]:
 
 
 def explained(refusal: Refusal) -> Explanation:
-    """Explain a refusal; the engine must come to it, too."""
+    """Explain a rejection; the engine must reject the pod, too."""
     replay = replay_scenario(_scenario(refusal), SearchBudget())
     assert isinstance(replay, Replay), replay
     assert not isinstance(replay.admission.verdict, Admitted)
@@ -95,7 +95,7 @@ def explained(refusal: Refusal) -> Explanation:
 
 
 def problems(refusal: Refusal) -> Iterator[str]:
-    """Yield what is wrong with the explanation of a refusal."""
+    """Yield what is wrong with the explanation of a rejection."""
     explanation = explained(refusal)
     if explanation.decision.rule is Rule.UNKNOWN:
         yield f"{refusal}: no rule: {explanation.decision.why}"
@@ -106,7 +106,7 @@ def problems(refusal: Refusal) -> Iterator[str]:
 
 
 def admits(refusal: Refusal, change: Change) -> bool:
-    """Play the scenario with one thing changed in its text, and tell whether the pod is admitted."""
+    """Play the scenario with one change in its text, and return whether the pod is admitted."""
     case, at = _changed(refusal, change)
     last = _play(case, case["steps"][: at + 1])[1]
     if refusal.uid:
@@ -128,7 +128,7 @@ def _scenario(refusal: Refusal) -> Scenario:
         pods = list(found.active.values())
         requested = next(place for place, pod in enumerate(pods) if pod.uid == refusal.uid)
     return Scenario(
-        # Only another configuration makes another past.
+        # Only another configuration changes what came before.
         start=lambda other: found.copy() if other is kubelet else _started(refusal, other),
         kubelet=kubelet,
         pods=tuple(pods),
@@ -138,7 +138,7 @@ def _scenario(refusal: Refusal) -> Scenario:
 
 
 def _started(refusal: Refusal, kubelet: Kubelet) -> StartResult:
-    """Play everything before the admissions, with a kubelet that is configured in another way, perhaps."""
+    """Play everything before the admissions, with this kubelet's configuration."""
     case = _configured(refusal, _settings(kubelet))
     steps = case["steps"][: refusal.first]
     if refusal.uid:
@@ -148,7 +148,7 @@ def _started(refusal: Refusal, kubelet: Kubelet) -> StartResult:
 
 
 def _play(case: Json, steps: list[Json]) -> tuple[Node | None, Json]:
-    """Play steps, and return the node and the last answer; files are written where a restart reads them."""
+    """Play steps, and return the node and the last answer; files are written if a restart reads them."""
     scenario = _Scenario(case)
     answer: Json = scenario._start()
     for step in steps:
@@ -172,7 +172,7 @@ def _settings(kubelet: Kubelet) -> Json:
 
 
 def _configured(refusal: Refusal, settings: Json) -> Json:
-    """Put settings on top of the configuration in force."""
+    """Put settings on top of the current configuration."""
     case, at, config = refusal.case, refusal.config_at, refusal.config | settings
     if at < 0:
         return case | {"kubelet": config}
@@ -182,7 +182,7 @@ def _configured(refusal: Refusal, settings: Json) -> Json:
 
 
 def _changed(refusal: Refusal, change: Change) -> tuple[Json, int]:
-    """Change a scenario's text, and tell at which step the pod is looked at then."""
+    """Change a scenario's text, and return the step in which the pod is then admitted."""
     case, at, steps = refusal.case, refusal.step, list(refusal.case["steps"])
     match change:
         case SettingChange(setting=setting, option=option, after=after):
@@ -206,7 +206,7 @@ def _requesting(pod: Json, change: RequestChange) -> Json:
             mine.resource: str(mine.after) for mine in change.amounts if mine.container == each["name"]
         }
         resources = each.get("resources", {})
-        # Resources that a container has none of yet become equal on both sides.
+        # For resources that a container does not have yet, requests and limits become equal.
         new = all(mine.before.sign == 0 for mine in change.amounts if mine.container == each["name"])
         sides = {
             side: resources.get(side, {}) | amounts

@@ -1,4 +1,4 @@
-"""Hints and what they come to, written as the recordings do."""
+"""Hints and the results of merging them, written as in the recordings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""KEP-5554's text asked at every recorded resize, against what the recordings' codes want of it.
+"""The reading of KEP-5554 at every recorded resize, compared with the codes of the recordings.
 
 The recorded answers are those of a reference implementation. It is played, so that the state is the recorded
-one before each resize; the KEP's reading is asked on a copy. Codes (``defects``) say where the two differ.
+one before each resize; the KEP's reading is tried on a copy. Codes (``defects``) say where the two differ.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tests.conformance.resize_steps import resized_pod, status_of
 POSSIBLE = frozenset(
     {"downsizeRefused", "upsizeRefused", "unchangedRefused", "finishedInitRefused", "podScopeRefused"}
 )
-"""The resize is possible, at least as far as the container goes that was refused."""
+"""The resize is possible, at least for the container that was rejected."""
 EITHER = frozenset({"downsizeRefusedByPolicy", "unchangedRefusedByPolicy"})
-"""The KEP leaves open whether the Topology Manager's policy may refuse."""
+"""The KEP leaves open whether the Topology Manager's policy may reject the resize."""
 FORBIDDEN = frozenset({"infeasibleAccepted", "errorType"})
 FORBIDDEN_REASONS = frozenset({"prohibitedCPUAllocationError", "inconsistentCPUAllocationError"})
 LEFT_ALONE = "finishedInitReallocated"
@@ -32,7 +32,7 @@ LEFT_ALONE = "finishedInitReallocated"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One resize as the KEP has it, the node before and after it, and the recorded answer."""
+    """One resize under the KEP's reading, the node before and after it, and the recorded answer."""
 
     pod: StoredPod
     before: Node
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The recorded codes but for ``condition``, which is not about what the allocator does."""
+        """The recorded codes except ``condition``, which is not about the allocator."""
         return frozenset(self.recorded.get("defects", ())) - {"condition"}
 
     def problems(self) -> Iterator[str]:
@@ -69,7 +69,7 @@ class Asked:
             yield from self._differences()
 
     def _differences(self) -> Iterator[str]:
-        """Compare where no code is in the way: verdict and words, or verdict and CPUs."""
+        """Compare if no code applies: verdict and words, or verdict and CPUs."""
         recorded = self.recorded
         if self.admitted != recorded["admitted"]:
             yield f"admitted: {self.admitted}"
@@ -91,7 +91,7 @@ class Asked:
         return {"reason": str(verdict.reason), "message": verdict.message, "failedContainer": failed}
 
     def _gets_further(self) -> bool:
-        """Return whether another container is refused now, after the one that was refused."""
+        """Return whether a later container is rejected now than in the recording."""
         order = [None, *(each.name for each in self.pod.all_containers)]
         now, then = self.refusal.get("failedContainer"), self.recorded["failedContainer"]
         return bool(self.refusal) and order.index(now) > order.index(then)
@@ -120,11 +120,11 @@ class Asked:
 
     def _changes(self) -> Iterator[str]:
         if self.before.state != self.after.state:
-            yield "a refusal has changed the state"
+            yield "a rejection has changed the state"
 
 
 def _shared_and_owned(node: Node) -> tuple[int, int]:
-    """Return all CPUs of a state, and those that are shared and owned at once."""
+    """Return all CPUs of a state, and those that are both shared and owned."""
     owned = 0
     for containers in node.state.assignments.values():
         for cpus in containers.values():
@@ -133,7 +133,7 @@ def _shared_and_owned(node: Node) -> tuple[int, int]:
 
 
 class _Asking(_Scenario):
-    """A scenario that asks the KEP before each recorded resize."""
+    """A scenario that tries the KEP's reading before each recorded resize."""
 
     def __init__(self, recorded: Recorded) -> None:
         super().__init__(recorded.case)
@@ -155,8 +155,8 @@ class _Asking(_Scenario):
         self.requested.append(Asked(pod=pod, before=before, after=after, resized=resized, recorded=answer))
 
 
-def ask_everywhere(recorded: Recorded) -> list[Asked]:
-    """Play a case and return what the KEP says at each of its resizes."""
+def answers_of_the_kep(recorded: Recorded) -> list[Asked]:
+    """Play a case and return the KEP's answer to each of its resizes."""
     scenario = _Asking(recorded)
     scenario.play()
     return scenario.requested

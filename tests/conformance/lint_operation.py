@@ -1,4 +1,4 @@
-"""What an API server makes of a pod that is created: errors, or what it stores."""
+"""What an API server answers when a pod is created: errors, or what it stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conformance.corpus import Json, version_of
 
 
 def lint(case: Json) -> Json:
-    """Decode, default and validate a pod with the default gates of a release; unknown fields pass."""
+    """Decode, default and validate a pod with the default gates of a release; unknown fields are accepted."""
     version = case.get("apiServerVersion", "1.36")
     rules = server_rules(FeatureGates.for_minor(version_of({"kubeletVersion": version}).minor))
     (item,) = objects_of(load_documents(json.dumps(case["pod"]), "case")[0])

@@ -1,4 +1,4 @@
-"""Machines as the recorded cases write them, turned into what a kubelet is told."""
+"""Machines as the recorded cases write them, converted to the machine information of a kubelet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PAGE_KIB = {"2Mi": 2048, "1Gi": 1048576, "64Ki": 64, "32Mi": 32768, "16Gi": 167
 
 
 def machine_info(machine: Json) -> MachineInfo:
-    """Read one machine object; the three totals default to what the nodes list."""
+    """Read one machine object; the three totals default to the sums over the nodes."""
     nodes = tuple(_node(node) for node in machine["numaNodes"])
     cores = [core for node in nodes for core in node.cores]
     return MachineInfo(

@@ -15,7 +15,7 @@ from tests.conformance.hint_answers import undetermined, written
 
 
 def merge_hints(case: Json) -> Json:
-    """Merge what the providers of the case answer."""
+    """Merge the answers of the case's providers."""
     config = KubeletConfiguration(
         topology_manager_policy=case["policy"],
         topology_manager_policy_options=case.get("policyOptions", {}),
@@ -37,7 +37,7 @@ def merge_hints(case: Json) -> Json:
 
 
 def _gates(case: Json) -> FeatureGates:
-    """Return the gates of a case; whether options are allowed at all is asked before a manager is made."""
+    """Return the gates of a case; whether options are allowed is checked before a manager is created."""
     version = version_of(case)
     settings = case.get("featureGates", {}) | {"TopologyManagerPolicyOptions": True}
     return FeatureGates(version.minor, settings, version.patch)

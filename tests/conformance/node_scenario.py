@@ -1,4 +1,4 @@
-"""Whole-node scenarios: a kubelet starts, pods come and go, it restarts on its files."""
+"""Whole-node scenarios: a kubelet starts, pods are admitted and removed, it restarts on its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.pods import stored
 
 
 def node_scenario(case: Json) -> Json:
-    """Play one scenario and answer as the recordings do."""
+    """Play one scenario and return answers in the form of the recordings."""
     return _Scenario(case).play()
 
 
@@ -74,7 +74,7 @@ class _Scenario:
         return started_answer(started, self.machine, self.kubelet, self.version)
 
     def _restore(self, node: Node) -> NotStarted | None:
-        """Let the managers read their files and write them: the CPU Manager's first."""
+        """Let the managers read and write their files, the CPU Manager first."""
         refused = node.restore(*self.files.load())
         if refused is None:
             self.files.save(node)
@@ -182,7 +182,7 @@ def read_pod(step: Json) -> StoredPod:
     static = step.get("static", False)
     if step.get("defaults"):
         return stored(pod._replace(static=static))._replace(static=pod.static)
-    # The recorder gave the kubelet's code pods without defaults, too.
+    # The recorder also gave the kubelet's code pods without defaults.
     return StoredPod(pod if static else as_sent(pod))
 
 

@@ -1,4 +1,4 @@
-"""Starting a kubelet from a recorded configuration, and what a start answers."""
+"""Starting a kubelet from a recorded configuration, and the answer of a start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def start_managers_only(machine: Json, config: Json, version: KubeletVersion) ->
 
 
 def started_answer(node: Node, machine: Json, config: Json, version: KubeletVersion) -> Json:
-    """Return what a kubelet that came up has made of its configuration."""
+    """Return what a started kubelet has derived from its configuration."""
     started = _checked(json.dumps(machine), json.dumps(config), version)
     assert isinstance(started, Started)
     answer = {
@@ -78,7 +78,7 @@ def state_reader(config: Json, version: KubeletVersion) -> StateReader:
     )
 
 
-# Scenarios start the same kubelet on the same machine several times, and so do their neighbours.
+# Scenarios start the same kubelet on the same machine several times, and so do adjacent scenarios.
 @lru_cache(maxsize=16)
 def _checked(machine: str, config: str, version: KubeletVersion) -> Started | NotStarted:
     return check_start(machine_info(json.loads(machine)), _read_kubelet(config, version))

@@ -1,4 +1,4 @@
-"""What each recorded operation asks of the public engine API."""
+"""How each recorded operation uses the public engine API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cpu_set(case: Json) -> Json:
 
 
 def quantity(case: Json) -> Json:
-    """Parse a quantity, perhaps add another, and look at it from every side."""
+    """Parse a quantity, optionally add another, and return all its forms."""
     try:
         number = Quantity.parse(case["quantity"])
         if "add" in case:

@@ -41,7 +41,7 @@ def _gates(case: Json) -> FeatureGates:
 
 
 def _of_pod(answer: _Answer) -> Callable[[Json], Json]:
-    """Read gates and pod, and let *answer* see the pod as a kubelet does."""
+    """Read gates and pod, and call *answer* with the pod as a kubelet sees it."""
 
     @wraps(answer)
     def operation(case: Json) -> Json:
@@ -65,7 +65,7 @@ def qos(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
 
 @_of_pod
 def requests(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
-    """Sum up a pod as a whole first, then without overhead, as the recordings did."""
+    """Sum up a pod with overhead first, then without, as in the recordings."""
     bare, then = pod._replace(resources=None), summed_up_once(pod)
     return {
         "requests": _texts(pod_requests(pod)),
@@ -79,7 +79,7 @@ def requests(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
 
 @_of_pod
 def defaults(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
-    """Report what defaulting made of a pod."""
+    """Report a pod after defaulting."""
     return {
         "containers": {each.name: _requirements(each.resources) for each in pod.all_containers},
         "pod": None if pod.resources is None else _requirements(pod.resources),
@@ -130,7 +130,7 @@ def cgroups(case: Json, pod: Pod, gates: FeatureGates) -> Json:
 
 
 def _container(values: CgroupValues) -> Json:
-    """Write absent values as the zeros that the runtime is sent."""
+    """Write absent values as the zeros that are sent to the runtime."""
     return {
         "cpuShares": values.shares,
         "cpuQuota": values.quota or 0,

@@ -1,4 +1,4 @@
-"""The step ``resize`` of a scenario: new resources, as the reference implementation takes them."""
+"""The step ``resize`` of a scenario: new resources, as the reference implementation handles them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conformance.hint_answers import merged, provider_calls
 
 
 def resized_pod(pod: Json, step: Json) -> Json:
-    """Put a step's resources into a pod's containers; those not named keep theirs."""
+    """Put a step's resources into a pod's containers; others keep theirs."""
     changed: Json = json.loads(json.dumps(pod))
     spec = changed["spec"]
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
@@ -27,7 +27,7 @@ def resized_pod(pod: Json, step: Json) -> Json:
 
 
 def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, CPUMask]]) -> None:
-    """Carry baselines over a restart, which no file of the recordings does: as the step says, else all."""
+    """Carry baselines over a restart (no file of the recordings does): those of the step, or all."""
     if "originals" in step:
         before = {
             uid: {name: CPUMask(CPUSet.parse(text).mask) for name, text in containers.items()}
@@ -38,7 +38,7 @@ def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, CPUMas
 
 
 def status_of(pod: StoredPod, step: Json) -> Status:
-    """Return what the pod's status says is allocated: what it runs with, but for what the step overrides."""
+    """Return what is allocated by the pod's status: what it runs with, unless the step overrides it."""
     status = {each.name: each.resources.requests.get("cpu") for each in pod.containers}
     for name, amounts in step.get("allocatedResources", {}).items():
         if amounts is None:
@@ -54,7 +54,7 @@ def resize(node: Node, pod: StoredPod, step: Json) -> Resized:
 
 
 def resize_answer(resized: Resized, containers: Json, node: Node, step: Json) -> Json:
-    """Return what became of it; *containers* describes the pod's containers afterwards."""
+    """Return the result of a resize; *containers* describes the pod's containers afterwards."""
     if isinstance(resized.verdict, KubeletFault):
         return {"hang": True}
     answer = containers | {"admitted": isinstance(resized.verdict, Admitted)}

@@ -1,4 +1,4 @@
-"""Running recorded cases against the engine and counting what happens."""
+"""Running recorded cases against the engine and counting the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_SHOWN = 200
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one file, a line for every failure, and the undetermined answers, counted by reason."""
+    """Counts of one file, a line for every failure, and the undetermined answers by reason."""
 
     passed: int = 0
     failed: int = 0
@@ -26,7 +26,7 @@ class Tally:
     undetermined: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
-        """Take other counts and failures into this one."""
+        """Add other counts and failures to this one."""
         self.passed += other.passed
         self.failed += other.failed
         self.not_covered += other.not_covered
@@ -34,7 +34,7 @@ class Tally:
         self.undetermined += other.undetermined
 
     def fail(self, recorded: Recorded, why: str) -> None:
-        """Count a failure and keep what to say of it."""
+        """Count a failure and keep its message."""
         self.failed += 1
         self.failures.append(f"{recorded.operation} {recorded.name}: {why}")
 
@@ -73,7 +73,7 @@ def _answer(recorded: Recorded, operations: Mapping[str, Callable[[Json], Json]]
 
 
 def _undetermined(answer: Any) -> Iterator[str]:
-    """Yield the reason of every undetermined answer, those of a scenario's steps among them."""
+    """Yield the reason of every undetermined answer, including those of a scenario's steps."""
     if isinstance(answer, dict):
         if "undetermined" in answer:
             yield answer["undetermined"]
@@ -87,16 +87,16 @@ def _differences(answered: Json | None, recorded: Recorded) -> Iterator[str]:
     if answered is None:
         yield f"no operation {recorded.operation!r}"
         return
-    answer = _comparable(_asked_for(answered, recorded.expect))
+    answer = _comparable(_requested_parts(answered, recorded.expect))
     right = [_comparable(each) for each in _right_answers(recorded)]
     if answer not in right and not left_to_chance(answer, right):
         yield from _compare(answer, right[0], "")
 
 
 def left_to_chance(answer: Json, right: Sequence[Json]) -> bool:
-    """Return whether an answer rightly says that it depends on chance whether a kubelet starts again.
+    """Return whether an answer correctly says that a kubelet's restart depends on chance.
 
-    The recorded runs have to differ in just that start, and to agree with the answer up to it.
+    The recorded runs have to differ in exactly that start and to agree with the answer before it.
     """
     steps = answer.get("steps", [])
     for index, step in enumerate(steps):
@@ -108,30 +108,28 @@ def left_to_chance(answer: Json, right: Sequence[Json]) -> bool:
 
 
 def _right_answers(recorded: Recorded) -> Iterator[Json]:
-    yield _without_remarks(recorded.expect)
+    yield _without_notes(recorded.expect)
     yield from recorded.markers.get("variants", ())
 
 
-def _asked_for(answer: Json, expect: Json) -> Json:
-    """Leave out state files where the recordings do."""
+def _requested_parts(answer: Json, expect: Json) -> Json:
+    """Leave out state files if the recordings do."""
     return {name: value for name, value in answer.items() if name != "final" or name in expect}
 
 
-def _without_remarks(expect: Json) -> Json:
-    """Leave out what the recordings remark on the steps of a reference implementation."""
+def _without_notes(expect: Json) -> Json:
+    """Leave out the notes that the recordings add to the steps of a reference implementation."""
     if "steps" not in expect:
         return expect
-    steps = [
-        {name: value for name, value in step.items() if name not in _REMARKS} for step in expect["steps"]
-    ]
+    steps = [{name: value for name, value in step.items() if name not in _NOTES} for step in expect["steps"]]
     return expect | {"steps": steps}
 
 
-_REMARKS = frozenset({"defects", "forkDefect", "kepExample"})
+_NOTES = frozenset({"defects", "forkDefect", "kepExample"})
 
 
 def _comparable(answer: Any) -> Any:
-    """Take memory state files apart where the order of a container's blocks is left to chance."""
+    """Parse memory state files if the order of a container's blocks depends on chance."""
     if isinstance(answer, dict):
         return {name: _in_order(name, _comparable(value)) for name, value in answer.items()}
     return [_comparable(each) for each in answer] if isinstance(answer, list) else answer
@@ -139,7 +137,7 @@ def _comparable(answer: Any) -> Any:
 
 def _in_order(name: str, value: Any) -> Any:
     if name == "errors":
-        # An API server tells each once, in places in the order of a map.
+        # An API server reports each once, in some places in the order of a map.
         return sorted(set(value))
     if name != "memoryManagerState":
         return value
@@ -148,7 +146,7 @@ def _in_order(name: str, value: Any) -> Any:
     lists += [pod["memoryBlocks"] for pod in file.get("podEntries", {}).values()]
     if all(len(blocks) < 2 for blocks in lists):
         return value
-    # The checksum goes by the order.
+    # The checksum depends on the order.
     del file["checksum"]
     for blocks in lists:
         blocks.sort(key=lambda block: block["type"])

@@ -1,4 +1,4 @@
-"""The state files of a recorded node as text: read at start, written when what they say has changed."""
+"""The state files of a recorded node as text: read at start, written when their contents change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.conformance.corpus import Json
 
 @dataclass(slots=True)
 class StateFiles:
-    """Both files, None where there is none; and what they say."""
+    """Both files, None if there is none, and their contents."""
 
     reader: StateReader
     cpu: str | None = None
@@ -23,18 +23,18 @@ class StateFiles:
     memory_said: SavedMemoryState = field(default=None, init=False)
 
     def load(self) -> tuple[SavedCPUState, SavedMemoryState]:
-        """Read what is there."""
+        """Read the files that exist."""
         self.cpu_said = None if self.cpu is None else read_cpu_state(self.cpu, self.reader)
         self.memory_said = None if self.memory is None else read_memory_state(self.memory, self.reader)
         return self.cpu_said, self.memory_said
 
     def save_cpu(self, file: CPUStateFile) -> None:
-        """Write the file as the kubelet does: at once when the state changes, else never."""
+        """Write the file as the kubelet does: whenever the state changes."""
         if file != self.cpu_said:
             self.cpu, self.cpu_said = write_cpu_state(file, self.reader), file
 
     def save_memory(self, file: MemoryStateFile) -> None:
-        """Write the other one."""
+        """Write the memory file."""
         if file != self.memory_said:
             self.memory, self.memory_said = write_memory_state(file, self.reader), file
 
@@ -44,11 +44,11 @@ class StateFiles:
         self.save_memory(node.memory.state_file())
 
     def replaced(self, step: Json) -> None:
-        """Put the files of a step in the place of those that are there."""
+        """Replace the files by those of a step."""
         self.cpu = step.get("cpuManagerState", self.cpu)
         self.memory = step.get("memoryManagerState", self.memory)
 
     def texts(self) -> Json:
-        """Return both as the recordings do."""
+        """Return both files in the form of the recordings."""
         files = {"cpuManagerState": self.cpu, "memoryManagerState": self.memory}
         return {name: text for name, text in files.items() if text is not None}

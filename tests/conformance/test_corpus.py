@@ -25,8 +25,8 @@ def test_every_covered_answer_equals_the_kubelets(corpus_file: CorpusFile) -> No
     assert tally.passed or not any("expect" in line for line in corpus_file.inputs())
 
 
-def test_a_part_shows_every_setting_and_goes_by_what_the_answers_are(tmp_path: Path) -> None:
-    """What only one answer in a thousand shows is in the part, wherever it stands in its file."""
+def test_a_part_contains_every_setting_and_depends_only_on_the_answers(tmp_path: Path) -> None:
+    """A setting that occurs once in a thousand answers is in the part, at any position in the file."""
     lines = [_line(f"case-{number}", "static") for number in range(1000)]
     parts = []
     for at in (0, 500, 1000):
@@ -74,7 +74,7 @@ def test_undetermined_answers_are_counted_by_their_reason() -> None:
     assert (tally.failed, tally.undetermined.total()) == (1, 1)
 
 
-def test_another_recorded_variant_is_as_right() -> None:
+def test_another_recorded_variant_is_also_correct() -> None:
     right = {"string": "0", "size": 1, "list": [0]}
     tally = run_cases([Recorded({"op": "cpuset", "cpuset": "0"}, {"error": "other"}, {"variants": [right]})])
     assert tally.passed == 1

@@ -1,4 +1,4 @@
-"""Every difference of allocation and admission is shown: an answer is another one without it."""
+"""Every difference in allocation and admission is demonstrated: an answer changes without it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CASES = [(name, case) for name, difference in DIFFERENCES.items() for case in di
 
 
 def recorded(case: str) -> list[Recorded]:
-    """Return the cases of a name: some topics have several."""
+    """Return the cases with a name: some topics have several."""
     file, name = case.split()
     return [each for each in FILES[file].recorded() if each.name == name]
 
@@ -53,7 +53,7 @@ def forget() -> None:
 
 @contextmanager
 def turned(name: str, version: KubeletVersion) -> Iterator[None]:
-    """Give a release what it has not, or take what it has."""
+    """Give a release a difference that it does not have, or remove one that it has."""
     difference = DIFFERENCES[name]
     since = 99 if difference.holds(*version) else 0
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def with_sidecar() -> StoredPod:
 
 
 def overdrawn() -> str:
-    """Somebody has made the node smaller than what runs on it; a pod comes that asks for memory only."""
+    """The node is smaller than what runs on it; a new pod requests only memory."""
     node = started(28)
     node.resume([pod(app("cpu=9"))._replace(uid="b")])
     return reason(node, pod(app("memory=1Mi")))
@@ -113,7 +113,7 @@ def device_walks() -> list[str]:
 
 
 def cores_of_books() -> list[int]:
-    """Four CPUs of s390x, of which two in either book have the same core id."""
+    """Four CPUs of s390x in two books, with the same two core ids in each book."""
     (node,) = machine_info(CoreAt(cpus=(cpu,)) for cpu in range(4)).nodes
     cores = (replace(each, core_id=at % 2, book_id=at // 2) for at, each in enumerate(node.cores))
     info = MachineInfo((replace(node, cores=tuple(cores)),), num_cpus=4, num_sockets=1)
@@ -123,7 +123,7 @@ def cores_of_books() -> list[int]:
 
 
 def without_allocated() -> str:
-    """A pod runs whose status tells no allocatedResources; its kubelet restarts without a state file."""
+    """The status of a running pod has no allocatedResources; its kubelet restarts without a state file."""
     node = started(34)
     running = pod(app("cpu=2 memory=2Gi"))._replace(uid="a", qos_class=QosClass.GUARANTEED)
     name = running.containers[0].name
@@ -131,8 +131,8 @@ def without_allocated() -> str:
     return str([each.exclusive for each in again.placements])
 
 
-def lacking_devices() -> str:
-    """An init container asks for devices that nobody knows of on the node."""
+def unknown_devices() -> str:
+    """An init container requests devices that are unknown on the node."""
     asking = Container(name="setup", kind=ContainerKind.INIT, resources=resources("vendor/device=1"))
     given = pod(app("cpu=1"))._replace(init_containers=(asking,), uid="a")
     return str(started(30).admit(given).verdict)
@@ -146,7 +146,7 @@ def unnamed_claims() -> bool:
 
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "counts_claims_that_no_container_names": (37, unnamed_claims),
-    "drops_what_inits_lack": (30, lacking_devices),
+    "drops_what_inits_lack": (30, unknown_devices),
     "fits_zero_requests": (28, overdrawn),
     "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
@@ -157,11 +157,11 @@ DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
     "walks_only_nodes_with_devices": (35, device_walks),
 }
-"""What nobody has recorded: a release, and an answer of it that the difference decides."""
+"""Differences without a recording: a release, and an answer that the difference decides."""
 
 
 @pytest.mark.parametrize("name", DEMONSTRATED)
-def test_an_answer_that_nobody_recorded_needs_the_difference(name: str) -> None:
+def test_an_answer_without_a_recording_needs_the_difference(name: str) -> None:
     minor, answer = DEMONSTRATED[name]
     before = answer()
     with turned(name, KubeletVersion(minor)):
@@ -180,7 +180,7 @@ def test_gates_that_differences_depend_on_decide() -> None:
 BY_GATE = {"admits_sidecars", "lifts_quota_of_exclusive_cpus"}
 
 
-def test_every_difference_of_allocation_and_admission_is_shown() -> None:
+def test_every_difference_in_allocation_and_admission_is_demonstrated() -> None:
     silent = {
         name
         for name, difference in DIFFERENCES.items()

@@ -1,4 +1,4 @@
-"""What keeps pods from being planned is what API servers refused of them, in their words."""
+"""Planning rejects exactly the pods that API servers rejected, in their words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = [each for each in corpus_files(FIXTURES) if each.path.name == "lint.json
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_planning_refuses_what_the_api_server_refused(file: CorpusFile) -> None:
+def test_planning_rejects_what_the_api_server_rejected(file: CorpusFile) -> None:
     for recorded in file.recorded():
         version = recorded.case.get("apiServerVersion", "1.36")
         rules = server_rules(FeatureGates.for_minor(version_of({"kubeletVersion": version}).minor))

@@ -1,6 +1,6 @@
-"""Recorded starts on state files: what is said before the kubelet starts is what it did, and repairs help.
+"""Recorded starts on state files: the verdict before the start is what the kubelet did, and repairs help.
 
-The default tests ask of a part of them, ``make recordings`` of all that are sampled here.
+The default tests check a part of them, ``make recordings`` all that are sampled here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from cpuctl.engine.state_repair import NotRepaired
 from tests.conformance.corpus import ONE_IN, Recorded, corpus_files
-from tests.conformance.verified import Asked, Mended, disagreement, found, mended, starts_on_files
+from tests.conformance.verified import Asked, RepairedFiles, disagreement, found, repaired, starts_on_files
 
 FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
 SAMPLES = {
@@ -29,7 +29,7 @@ SAMPLES = {
     "admission": 40,
     "resize": 60,
 }
-"""Restarts are many: these are asked one in so many, but for those that are about state files."""
+"""There are many restarts: one in this many is checked, except for those about state files."""
 
 
 def on_files(recorded: Recorded) -> bool:
@@ -63,22 +63,22 @@ def read(texts: tuple[str | None, str | None], start: Asked) -> list[object]:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_what_is_repaired_starts(name: str) -> None:
+def test_a_kubelet_starts_on_repaired_files(name: str) -> None:
     for start in requested(name):
-        after = mended(start)
-        if isinstance(after, Mended):
+        after = repaired(start)
+        if isinstance(after, RepairedFiles):
             assert after.verdict.starts, start.name
             if start.verdict.starts and not after.actions:
                 assert read(after.texts, start) == read(start.texts, start)
 
 
-def test_recordings_refuse_for_many_reasons_and_most_can_be_repaired() -> None:
-    """The sample would be idle if every kubelet in it started."""
+def test_recordings_fail_for_many_reasons_and_most_files_can_be_repaired() -> None:
+    """The sample would be of little use if every kubelet in it started."""
     refused = [start for start in requested("checkpoint") if not start.verdict.starts]
     codes = {finding.code for start in refused for finding in start.verdict.findings}
     assert codes >= {
         *("held-and-shared", "memory-changed", "memory-drift", "no-such-cpus", "pool-empty"),
         *("reserved-in-pool", "reserved-not-in-pool", "policy-differs", "unaccounted-cpus", "unreadable"),
     }
-    ends = Counter(type(mended(start)).__name__ for start in refused)
-    assert ends["Mended"] > 5 * ends[NotRepaired.__name__] > 0
+    ends = Counter(type(repaired(start)).__name__ for start in refused)
+    assert ends["RepairedFiles"] > 5 * ends[NotRepaired.__name__] > 0

@@ -1,6 +1,6 @@
-"""Recorded picks of CPUs, asked of the policy ``static`` by way of the steps of a plugin.
+"""Recorded picks of CPUs, made by the policy ``static`` through the steps of a plugin.
 
-Here the plugin answers in this process; ``tests/policies`` asks one in a process of its own.
+Here the plugin answers in this process; ``tests/policies`` uses one in a separate process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PICK, THROUGH = "takeByTopology", "takeByTopology through the plugin"
 
 
 class AsRecorded(Static):
-    """The static policy with the rules of one pick: recordings have pickers, and no configuration."""
+    """The static policy with the rules of one pick: recordings have pickers but no configuration."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -57,7 +57,7 @@ def take_by_policy(case: Json) -> Json:
 
 
 def run_through_policies(files: Iterable[CorpusFile], step: int = 1) -> Tally:
-    """Run every recorded pick through the plugin, or one in so many."""
+    """Run every recorded pick, or one in *step*, through the plugin."""
     recorded = (each for file in files for each in file.recorded())
     picks = (each for each in recorded if each.operation == PICK)
     renamed = (Recorded({**each.case, "op": THROUGH}, each.expect, each.markers) for each in picks)

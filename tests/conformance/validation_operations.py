@@ -1,4 +1,4 @@
-"""Recorded validations of configurations: decoded, defaulted and checked as by a kubelet that starts."""
+"""Recorded validations of configurations: decoded, defaulted and checked as at the start of a kubelet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conformance.corpus import Json, version_of
 from tests.conformance.node_start import kubelet_of
 
 RECORDING = Build(previous="0.18446744073709551615", log_formats=("text",), image_patterns=False)
-"""The program that recorded: it has no version, and neither JSON logs nor the parser of image names in it.
+"""The program that recorded: it has no version, no JSON logs and no parser of image names.
 
 A kubelet registers the JSON format (``cmd/kubelet/kubelet.go``).
 """
@@ -34,7 +34,7 @@ def validate_configuration(case: Json) -> Json:
 
 
 def _set_by_the_recording(gates: FeatureGates) -> dict[str, bool]:
-    """Return the gates that the recorded source trees, those of a distribution, have on by default."""
+    """Return the gates that are on by default in the recorded source trees, which are a distribution's."""
     off_with_its_group = gates.minor < 30 and gates.settings.get("AllAlpha") is False
     return {} if off_with_its_group else {"NodeLogQuery": True}
 

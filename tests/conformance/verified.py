@@ -1,4 +1,4 @@
-"""Every recorded start on state files, asked of ``verify_states``; and the files, repaired."""
+"""Every recorded start on state files, checked by ``verify_states``, and the files, repaired."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FILES = {"cpuManagerStart": "cpu_manager_state", "memoryManagerStart": "memory_
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A start on files: who starts where, and what was said of it before."""
+    """A start on files: the kubelet and its machine, and the verdict before the start."""
 
     name: str
     info: MachineInfo
@@ -68,7 +68,7 @@ _Question = tuple[MachineInfo, Kubelet, StateReader, tuple[str | None, str | Non
 
 
 class _Asking(_Scenario):
-    """Remembers every start; None stands for one without files, or with a configuration nobody can load."""
+    """Records every start; None is one without files, or with a configuration that cannot be loaded."""
 
     def __init__(self, case: Json) -> None:
         super().__init__(case)
@@ -111,7 +111,7 @@ def _memory(text: str) -> MemoryStateFile | None:
 
 
 def disagreement(requested: Asked) -> str:
-    """Say how a verdict differs from what the kubelet did, nothing where it does not."""
+    """Return how a verdict differs from what the kubelet did, empty if it does not."""
     stated: Json
     match requested.verdict.start:
         case Started():
@@ -129,7 +129,7 @@ def disagreement(requested: Asked) -> str:
 
 
 def _odd_findings(verdict: StateVerdict, answer: Json) -> str:
-    """Errors are what a kubelet refuses: there is one where it refuses a file, and none where it starts."""
+    """Check errors against the start: one for a file that the kubelet rejects, none if it starts."""
     errors = {
         each.place.file_name: each.message for each in verdict.findings if each.severity is Severity.ERROR
     }
@@ -140,7 +140,7 @@ def _odd_findings(verdict: StateVerdict, answer: Json) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairedFiles:
     """Both files after a repair, what was done to them, and whether the kubelet starts on them."""
 
     texts: tuple[str | None, str | None]
@@ -148,8 +148,8 @@ class Mended:
     verdict: StateVerdict
 
 
-def mended(requested: Asked) -> Mended | NotRepaired | None:
-    """Repair the files; None where the configuration, or what is in a file, leaves nothing to repair."""
+def repaired(requested: Asked) -> RepairedFiles | NotRepaired | None:
+    """Repair the files; return None if the configuration or a file's contents rule a repair out."""
     managers = start_managers(requested.info, requested.kubelet)
     if not isinstance(managers, Started):
         return None
@@ -178,4 +178,6 @@ def mended(requested: Asked) -> Mended | NotRepaired | None:
             return blocks
         memory, actions = write_memory_state(blocks.state, reader), (*actions, *blocks.actions)
     texts = cpu, memory
-    return Mended(texts, actions, verify_states(requested.info, requested.kubelet, found(texts, reader)))
+    return RepairedFiles(
+        texts, actions, verify_states(requested.info, requested.kubelet, found(texts, reader))
+    )

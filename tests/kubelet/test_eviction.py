@@ -16,7 +16,7 @@ def test_amounts_and_shares() -> None:
 
 
 @pytest.mark.parametrize("text", ["0%", "100%"])
-def test_nothing_and_everything_switch_a_threshold_off(text: str) -> None:
+def test_0_and_100_percent_switch_a_threshold_off(text: str) -> None:
     assert parse_thresholds({"memory.available": text}) == {}
 
 
@@ -67,7 +67,7 @@ def test_a_share_of_something_unknown_is_unknown() -> None:
         ),
     ],
 )
-def test_refusals_are_in_the_kubelets_words(thresholds: dict[str, str], want: str) -> None:
+def test_errors_are_in_the_kubelets_words(thresholds: dict[str, str], want: str) -> None:
     with pytest.raises(SettingError) as caught:
         parse_thresholds(thresholds)
     assert str(caught.value) == want

@@ -57,7 +57,7 @@ def test_without_resizing_there_is_nothing_to_delay() -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Options that a kubelet refuses, and its words."""
+    """Options that a kubelet rejects, and its words."""
 
     options: dict[str, str]
     want: str
@@ -140,7 +140,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.options} 1.{case.minor}")
-def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+def test_errors_are_in_the_kubelets_words(case: Refusal) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         parse(case.options, minor=case.minor, gates=case.gates)
     assert str(caught.value) == case.want
@@ -162,7 +162,7 @@ GATED = FeatureGates.for_minor(32).with_overrides({"CPUManagerPolicyOptions": Fa
 
 @dataclass(frozen=True)
 class Check:
-    """A check beside the options, and what it says."""
+    """A check outside the parser of options, and its error."""
 
     name: str
     run: Callable[[], None]
@@ -197,13 +197,13 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("case", CHECKS, ids=lambda case: case.name)
-def test_checks_beside_the_options(case: Check) -> None:
+def test_checks_outside_the_parser(case: Check) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         case.run()
     assert str(caught.value) == case.want
 
 
-def test_checks_pass_where_nothing_is_wrong() -> None:
+def test_checks_pass_if_nothing_is_wrong() -> None:
     check_align_by_socket(ALIGNED, "restricted")
     check_align_by_socket(PLAIN, "single-numa-node")
     check_sockets_for_alignment(ALIGNED, sockets=2, numa_nodes=2)
@@ -214,7 +214,7 @@ def test_checks_pass_where_nothing_is_wrong() -> None:
 
 
 def test_every_option_has_a_field_of_its_name() -> None:
-    """Whoever adds an option is told of the field that its value is read into."""
+    """A new option needs a field of the same name."""
 
     def named(options: Iterable[str]) -> set[str]:
         return {name.replace("-", "_") for name in options}

@@ -58,14 +58,14 @@ def reservations(given: KubeletConfiguration) -> Reservations:
     ],
 )
 def test_cpus(given: KubeletConfiguration, count: int, cpus: str | None, setting: str) -> None:
-    """A list replaces what both maps say of cpu, which then is not even read."""
+    """A list replaces cpu in both maps, which is then not even parsed."""
     listed = None if cpus is None else CPUSet.parse(cpus)
     found = reservations(given).cpus
     assert found == CPUReservation(count, listed, count > 0, tuple(setting.split(".")))
 
 
-def test_more_cpus_than_64_bits_hold_are_an_amount_all_the_same() -> None:
-    """The kubelet's count of them is what is left of the number; that there is one is not in doubt."""
+def test_more_cpus_than_64_bits_hold_are_still_a_reservation() -> None:
+    """The kubelet's count is truncated, but there is a reservation."""
     assert reservations(config(kube="1e30")).cpus.given
 
 
@@ -73,7 +73,7 @@ def texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
     return {name: str(amount) for name, amount in amounts.items()}
 
 
-def test_everything_kept_adds_up() -> None:
+def test_everything_reserved_adds_up() -> None:
     given = KubeletConfiguration(
         kube_reserved={"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "2Gi"},
         system_reserved={"cpu": "1", "memory": "512Mi", "pid": "0"},
@@ -82,17 +82,17 @@ def test_everything_kept_adds_up() -> None:
     assert texts(reservations(given).total(CAPACITY)) == {"cpu": "1500m", "memory": "1636Mi"}
 
 
-def test_zero_is_not_kept() -> None:
+def test_zero_reserves_nothing() -> None:
     given = KubeletConfiguration(kube_reserved={"cpu": "0", "memory": "0"})
     assert reservations(given).total(CAPACITY) == {}
 
 
-def test_shares_are_taken_of_known_capacities_only() -> None:
+def test_percentages_count_only_for_known_capacities() -> None:
     kept = Reservations(thresholds=parse_thresholds({"memory.available": "1%", "nodefs.available": "10%"}))
     assert texts(kept.kept_by_eviction(CAPACITY)) == {"memory": "171798688"}
 
 
-def test_eviction_can_be_left_out_of_account() -> None:
+def test_eviction_can_be_ignored() -> None:
     given = KubeletConfiguration(
         eviction_hard={"memory.available": "100Mi"}, ignores_eviction_thresholds=True
     )
@@ -101,7 +101,7 @@ def test_eviction_can_be_left_out_of_account() -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A configuration that a kubelet does not start with, its words, and the setting to mend."""
+    """A configuration with which a kubelet does not start, its words, and the setting to fix."""
 
     check: Callable[[], object]
     want: str
@@ -186,13 +186,13 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.want[:60])
-def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+def test_errors_are_in_the_kubelets_words(case: Refusal) -> None:
     with pytest.raises(SettingError) as caught:
         case.check()
     assert (str(caught.value), caught.value.path) == (case.want, case.path)
 
 
-def test_what_is_right_passes() -> None:
+def test_valid_reservations_pass() -> None:
     require_cpu_reservation(CPUReservation(1))
     check_qos_reserved({"memory": "100%"})
     check_capacity(Reservations(kube={"memory": Quantity.from_value(16 * GIB)}), CAPACITY)

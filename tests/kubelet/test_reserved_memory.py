@@ -1,4 +1,4 @@
-"""``reservedMemory`` at the start of a static Memory Manager: to the byte what Node Allocatable keeps."""
+"""``reservedMemory`` at the start of a static Memory Manager: equal to Node Allocatable, to the byte."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_what_the_kubelet_refuses(case: Refused) -> None:
+def test_what_the_kubelet_rejects(case: Refused) -> None:
     kept = amounts(" ".join(f"{name}={amount}" for name, amount in case.kept.items())) if case.kept else {}
     with pytest.raises(SettingError) as refused:
         reserved_by_node(case.items, (0, 1), kept)
@@ -97,6 +97,6 @@ def test_what_the_kubelet_refuses(case: Refused) -> None:
     ],
 )
 def test_amounts_are_written_so_that_the_kubelet_can_count_them(number: int, text: str) -> None:
-    """``999Ti`` is a whole number, and yet no "exact int64": its digits and its suffix are too long."""
+    """``999Ti`` is a whole number but not an "exact int64": it has too many digits for its suffix."""
     assert str(countable(number)) == text
     assert countable(number).exact_int64 == number

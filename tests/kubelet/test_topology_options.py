@@ -32,7 +32,7 @@ def test_every_option_sets_its_field() -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Options that a kubelet refuses, its words, and the option to mend."""
+    """Options that a kubelet rejects, its words, and the option to fix."""
 
     options: dict[str, str]
     want: str
@@ -81,7 +81,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.options} 1.{case.minor}")
-def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+def test_errors_are_in_the_kubelets_words(case: Refusal) -> None:
     with pytest.raises(SettingError) as caught:
         parse(case.options, minor=case.minor, gates=case.gates)
     assert (str(caught.value), caught.value.path) == (case.want, (FIELD, case.option))

@@ -25,7 +25,7 @@ def test_versions_keep_their_patch(text: str, minor: int, patch: int | None) -> 
 
 
 @pytest.mark.parametrize("text", ["", "36", "2.0", "1.x", "1.36.", "one", "1.36 beta"])
-def test_other_texts_are_refused(text: str) -> None:
+def test_other_texts_are_rejected(text: str) -> None:
     with pytest.raises(
         ValueError, match=r"is not a kubelet version: expected a version such as 1\.36 or v1\.36\.2$"
     ):
@@ -33,7 +33,7 @@ def test_other_texts_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.26", f"1.{NEWEST + 1}"])
-def test_unsupported_minors_are_refused(text: str) -> None:
+def test_unsupported_minors_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=rf"^kubelet {text} is not supported: expected {RELEASES}$"):
         KubeletVersion.parse(text)
 

@@ -1,4 +1,4 @@
-"""Sums that go with the active pods are the sums made anew, whatever has happened to the pods."""
+"""The sums kept with the active pods equal newly computed sums, whatever has happened to the pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ["a", "b", "c", "d", "e"]
 UIDS = st.sampled_from(NAMES)
 SIZES = st.lists(st.integers(1, 4), min_size=6, max_size=6)
 ROOM = {"cpu": 14000, "memory": 30 << 30, "hugepages-2Mi": 40 << 20}
-"""So much that some of the pods do not fit."""
+"""An amount so large that some of the pods do not fit."""
 PODS = st.builds(
     build,
     UIDS,
@@ -42,7 +42,7 @@ WHOLE = amounts("cpu=3 memory=2Gi")
 
 
 def added_up(node: Node, uid: str, *, pod_level: bool) -> Usage:
-    """Add up what all pods but one request, without anything that is remembered."""
+    """Add up the requests of all pods but one, without any cached sums."""
     others = [pod for pod in node.active.values() if pod.uid != uid]
     used: Counter[str] = Counter()
     for pod in others:
@@ -52,7 +52,7 @@ def added_up(node: Node, uid: str, *, pod_level: bool) -> Usage:
 
 
 class CountedPods(RuleBasedStateMachine):
-    """Pods come, go, come back otherwise, are resized, put back; the kubelet restarts, nodes are copied."""
+    """Pods are admitted, removed, changed, resized, restored; the kubelet restarts, nodes are copied."""
 
     @initialize(scope=st.sampled_from(["container", "pod"]), pods=st.integers(2, 6))
     def start(self, scope: str, pods: int) -> None:
@@ -70,7 +70,7 @@ class CountedPods(RuleBasedStateMachine):
 
     @rule(pods=st.lists(PODS, min_size=1, max_size=4), pod_level=st.booleans())
     def admit(self, pods: list[StoredPod], pod_level: bool) -> None:
-        """A pod that comes again under its UID is another one, and counts as that."""
+        """A pod that is admitted again under its UID is a different one and counts as such."""
         for pod in pods:
             own = ResourceRequirements(requests=WHOLE, limits=WHOLE) if pod_level else None
             self.admit_one(pod._replace(resources=own))
@@ -100,13 +100,13 @@ class CountedPods(RuleBasedStateMachine):
 
     @rule(uid=UIDS, sizes=SIZES)
     def put_in_place(self, uid: str, sizes: list[int]) -> None:
-        """Whoever keeps or takes back a resize writes what runs now."""
+        """Code that keeps or reverts a resize assigns the running pod."""
         if uid in self.node.active:
             self.node.active[uid] = self.sized(self.node.active[uid], sizes)
 
     @rule(uid=UIDS)
     def undo(self, uid: str) -> None:
-        """Whoever undoes an admission puts the pods of before in place, as a plain mapping."""
+        """Code that undoes an admission restores the pods from before as a plain mapping."""
         before = dict(self.node.active)
         self.node.active.pop(uid, None)
         self.node.active = before
@@ -124,7 +124,7 @@ class CountedPods(RuleBasedStateMachine):
 
     @rule(most=st.integers(0, 5))
     def readmit(self, most: int) -> None:
-        """A kubelet may get no further than some of its pods."""
+        """A kubelet may admit only some of its pods again."""
         pods = list(self.node.active.values())
         for _ in zip(range(most), self.node.readmit(pods), strict=False):
             pass
@@ -132,15 +132,15 @@ class CountedPods(RuleBasedStateMachine):
             self.node = self.fresh()
 
     @rule(uid=UIDS)
-    def go_on_with_a_copy(self, uid: str) -> None:
-        """What happens to a node does not happen to its copy."""
+    def continue_with_a_copy(self, uid: str) -> None:
+        """Changes of a node do not affect its copy."""
         copied = self.node.copy()
         self.node.remove(uid)
         self.node = copied
 
     @rule(uids=st.permutations(NAMES), pod_level=st.booleans())
     def ask(self, uids: list[str], pod_level: bool) -> None:
-        """Now and then, so that pods come and go counted and uncounted."""
+        """Only at times, so that both counted and uncounted pods are added and removed."""
         for uid in uids:
             pods = self.node.active
             if isinstance(pods, ActivePods):
@@ -150,7 +150,7 @@ class CountedPods(RuleBasedStateMachine):
                 assert Counter(usage.amounts) == wanted.amounts
 
     @invariant()
-    def every_pod_is_counted_once_or_waits_for_it(self) -> None:
+    def every_pod_is_counted_once_or_is_pending(self) -> None:
         pods = self.node.active
         if isinstance(pods, ActivePods):
             assert pods.counted.keys() | pods.uncounted == pods.pods.keys() == pods.containers.keys()

@@ -1,4 +1,4 @@
-"""Laws of audits: whatever a tree says, there is an answer or a clear refusal, and never a wrong alarm."""
+"""Laws of audits: any tree gives an answer or a clear error, and never a false alarm."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = st.one_of(
 
 
 def with_own(node: NodeTree, own: CPUSet) -> NodeTree:
-    """Give the database other cores, as a kubelet would."""
+    """Give the database different cores, as a kubelet would."""
     pool = CPUSet.parse("0-7") - own
     node.state = replace(node.state, default_cpu_set=pool, entries={DATABASE: {"server": own}})
     node.cpuset(node.server, cpus=str(own), mems="0")
@@ -35,16 +35,16 @@ def with_own(node: NodeTree, own: CPUSet) -> NodeTree:
 
 
 @given(VERSIONS, DRIVERS, CORE_SETS, st.booleans())
-def test_whatever_cores_a_container_has_a_node_in_order_is_clean(
-    version: int, driver: Driver, own: str, named: bool
-) -> None:
+def test_a_correct_node_is_clean_with_any_cores(version: int, driver: Driver, own: str, named: bool) -> None:
     node = with_own(clean_node(version, driver), CPUSet.parse(own))
     node.named = named
     assert node.findings() == ()
 
 
 @given(VERSIONS, CORE_SETS, st.sets(st.integers(0, 7), min_size=1))
-def test_any_other_set_is_found_and_planned_back(version: int, own: str, given_cpus: set[int]) -> None:
+def test_any_other_set_is_found_and_planned_to_be_restored(
+    version: int, own: str, given_cpus: set[int]
+) -> None:
     wanted, found = CPUSet.parse(own), CPUSet.of(given_cpus)
     node = with_own(clean_node(version), wanted)
     node.cpuset(node.server, cpus=str(found), mems="0")
@@ -60,9 +60,7 @@ def test_any_other_set_is_found_and_planned_back(version: int, own: str, given_c
 
 
 @given(CORE_SETS, st.sets(st.integers(0, 7), min_size=1))
-def test_a_program_of_the_host_is_told_exactly_when_it_may_run_on_exclusive_cpus(
-    own: str, cpus: set[int]
-) -> None:
+def test_a_host_process_is_reported_exactly_if_it_may_run_on_exclusive_cpus(own: str, cpus: set[int]) -> None:
     exclusive, allowed = CPUSet.parse(own), CPUSet.of(cpus)
     node = with_own(clean_node(), exclusive)
     node.process(71, "sshd", "/system.slice/sshd.service", str(allowed))
@@ -72,7 +70,7 @@ def test_a_program_of_the_host_is_told_exactly_when_it_may_run_on_exclusive_cpus
 
 @given(VERSIONS, st.data())
 def test_no_file_of_a_tree_makes_an_audit_fail(version: int, data: st.DataObject) -> None:
-    """Files that no kernel writes are refused, or noted as ones that cannot be read."""
+    """Files that no kernel writes are rejected, or reported as unreadable."""
     node = clean_node(version)
     paths = sorted(path for path in node.files if path.startswith(("sys/fs", "proc", "etc")))
     for path in data.draw(st.lists(st.sampled_from(paths), max_size=4)):

@@ -1,4 +1,4 @@
-"""What a node is said to have room for is what it admits, and no more."""
+"""A node admits exactly what is reported as its capacity."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build(name: str, shape: tuple[str, int]) -> StoredPod:
 
 @st.composite
 def nodes(draw: st.DrawFn, *, most: int = 9) -> Node:
-    """Draw a node on which pods have come and gone."""
+    """Draw a node on which pods have been admitted and removed."""
     reported = kubelet(draw(POLICIES), max_pods=draw(st.sampled_from([20, 10])), **draw(OPTIONS))
     node = node_with(reported=reported, threaded=draw(st.booleans()))
     for number, shape in enumerate(draw(st.lists(SHAPES, max_size=most))):
@@ -51,7 +51,7 @@ def nodes(draw: st.DrawFn, *, most: int = 9) -> Node:
 
 @st.composite
 def scattered_nodes(draw: st.DrawFn) -> Node:
-    """Draw a node that was full and lost pods here and there, so that what is free does not keep together."""
+    """Draw a node that was full and lost some pods, so that free CPUs are scattered."""
     policies = st.sampled_from(["restricted", "single-numa-node", "single-numa-node"])
     node = node_with(reported=kubelet(draw(policies), max_pods=30))
     sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3]), min_size=15, max_size=15))
@@ -68,7 +68,7 @@ def admits(node: Node, *pods: StoredPod) -> bool:
 
 
 @given(nodes(), SHAPES)
-def test_as_many_copies_fit_as_are_counted(node: Node, shape: tuple[str, int]) -> None:
+def test_exactly_the_counted_copies_fit(node: Node, shape: tuple[str, int]) -> None:
     counted = more_copies(node, (build("new", shape),), no_progress)
     copies = [build(f"copy {number}", shape) for number in range(counted.fits + 1)]
     again = node.copy()
@@ -78,7 +78,7 @@ def test_as_many_copies_fit_as_are_counted(node: Node, shape: tuple[str, int]) -
 
 
 @given(nodes())
-def test_the_largest_request_is_the_largest_of_all(node: Node) -> None:
+def test_no_larger_request_fits_than_the_reported_one(node: Node) -> None:
     node = settled(node)
     assert node.policy is not None
     free = (node.state.default & ~node.policy.reserved).bit_count()
@@ -89,7 +89,7 @@ def test_the_largest_request_is_the_largest_of_all(node: Node) -> None:
 
 
 @given(nodes())
-def test_no_request_inside_an_element_is_larger_than_what_is_free_there(node: Node) -> None:
+def test_no_request_within_an_element_exceeds_its_free_cpus(node: Node) -> None:
     node = settled(node)
     for elements in (node.topology.numa_nodes, node.topology.uncore_caches):
         found = list(headroom_of(node, elements))
@@ -99,7 +99,7 @@ def test_no_request_inside_an_element_is_larger_than_what_is_free_there(node: No
 
 
 @given(nodes())
-def test_figures_of_fragmentation_are_parts(node: Node) -> None:
+def test_figures_of_fragmentation_are_consistent(node: Node) -> None:
     found = fragmentation_of(settled(node))
     assert found is not None
     assert found.uncore_cache is not None
@@ -151,8 +151,8 @@ CASES = st.tuples(nodes(most=12), SHAPES) | st.tuples(scattered_nodes(), LARGE)
 
 
 @given(CASES, st.sampled_from([2000, 2000, 12]))
-def test_remedies_help_and_no_smaller_one_does(case: tuple[Node, tuple[str, int]], budget: int) -> None:
-    """All answers are run again by hand, and all sets that are said not to help."""
+def test_remedies_help_and_smaller_ones_do_not(case: tuple[Node, tuple[str, int]], budget: int) -> None:
+    """All answers are run again by hand, as are all sets that are reported not to help."""
     node, shape = case
     pod = build("new", shape)
     remedy = remedy_for(node, (pod,), budget, no_progress)
@@ -162,9 +162,7 @@ def test_remedies_help_and_no_smaller_one_does(case: tuple[Node, tuple[str, int]
 
 
 @given(st.lists(SHAPES, max_size=8), st.sampled_from(PodOrder))
-def test_an_order_is_a_permutation_that_keeps_equals_as_they_were(
-    shapes: list[tuple[str, int]], order: PodOrder
-) -> None:
+def test_an_order_is_a_stable_permutation(shapes: list[tuple[str, int]], order: PodOrder) -> None:
     pods = [build(f"p{number}", shape) for number, shape in enumerate(shapes)]
     found = ordered(pods, order, pod_level=True)
     assert Counter(pod.uid for pod in found) == Counter(pod.uid for pod in pods)
@@ -175,7 +173,7 @@ def test_an_order_is_a_permutation_that_keeps_equals_as_they_were(
 
 
 @given(nodes(most=4), st.lists(SHAPES, min_size=1, max_size=3), st.integers(1, 4))
-def test_repeating_is_admitting_copies_by_hand(
+def test_repeating_equals_admitting_copies_by_hand(
     node: Node, shapes: list[tuple[str, int]], rounds: int
 ) -> None:
     pods = [build(f"new{number}", shape) for number, shape in enumerate(shapes)]
@@ -192,7 +190,9 @@ def test_repeating_is_admitting_copies_by_hand(
 
 
 @given(nodes(most=4), st.lists(SHAPES, min_size=1, max_size=3))
-def test_repeating_while_they_fit_is_repeating_that_often(node: Node, shapes: list[tuple[str, int]]) -> None:
+def test_repeating_while_pods_fit_equals_repeating_that_often(
+    node: Node, shapes: list[tuple[str, int]]
+) -> None:
     pods = [build(f"new{number}", shape) for number, shape in enumerate(shapes)]
     most = repeat_while_they_fit(node.copy(), pods)
     again = repeat(node.copy(), pods, most.fitted + 1)

@@ -1,4 +1,4 @@
-"""Whatever a node's files hold, a capture of it is written, and what was written reads back."""
+"""Whatever a node's files contain, a capture is written and reads back."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def archived(collected: Collected) -> dict[str, Content]:
 
 
 @given(tree=trees, anonymous=st.booleans())
-def test_any_tree_is_recorded_and_what_is_written_reads_back(
-    tree: dict[str, str | None], anonymous: bool
-) -> None:
+def test_any_tree_is_recorded_and_reads_back(tree: dict[str, str | None], anonymous: bool) -> None:
     collected = recorded(tree)
     if anonymous:
         collected = anonymized(collected)
@@ -88,7 +86,7 @@ def test_any_tree_is_recorded_and_what_is_written_reads_back(
 
 
 @given(tree=trees)
-def test_our_own_reader_takes_every_capture(tree: dict[str, str | None]) -> None:
+def test_our_own_reader_accepts_every_capture(tree: dict[str, str | None]) -> None:
     capture = make_capture(recorded({**tree, "sys/devices/system/cpu/online": "0\n"}), cpuctl="test")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "node.tar"
@@ -103,7 +101,7 @@ def test_our_own_reader_takes_every_capture(tree: dict[str, str | None]) -> None
 
 @given(tree=trees)
 def test_no_uid_survives_anonymizing(tree: dict[str, str | None]) -> None:
-    """But inside of the kernel's files, which hold none."""
+    """The contents of the kernel's files are not checked: they have no UIDs."""
     files = archived(anonymized(recorded(tree)))
     texts = [str(text) for path, text in files.items() if path.endswith(("_state", ".json", ".jsonl"))]
     for text in (*files, *texts):
@@ -112,7 +110,7 @@ def test_no_uid_survives_anonymizing(tree: dict[str, str | None]) -> None:
 
 
 @given(text=descriptions())
-def test_every_machine_is_recorded_whole(text: str) -> None:
+def test_every_machine_is_recorded_completely(text: str) -> None:
     from cpuctl.machine.synthetic import parse_synthetic
 
     machine = parse_synthetic(text)
@@ -126,7 +124,7 @@ arguments = st.one_of(st.text(max_size=12), st.sampled_from(sorted(KEPT_FLAGS)).
 
 
 @given(arguments=st.lists(arguments))
-def test_any_command_line_gives_known_flags_only(arguments: list[str]) -> None:
+def test_any_command_line_gives_only_known_flags(arguments: list[str]) -> None:
     for flag in kept_flags(arguments):
         name, equals, _ = flag.partition("=")
         assert equals
@@ -152,7 +150,7 @@ json_values = st.recursive(
 def test_any_json_as_a_state_file(value: object) -> None:
     try:
         after = anonymous_state(json.dumps(value), Pseudonyms())
-    except ValueError:  # a "data" that holds something else
+    except ValueError:  # a "data" with other contents
         return
     assert UID not in after
     json.loads(after)
@@ -170,8 +168,8 @@ manifests = st.dictionaries(st.sampled_from(["cpuctl", "kubelet", "layoutVersion
 
 
 @given(manifest=st.one_of(json_values, manifests))
-def test_any_manifest_is_read_or_refused(manifest: object) -> None:
+def test_any_manifest_is_read_or_rejected(manifest: object) -> None:
     try:
         recorded_kubelet(MemoryTree({"MANIFEST.json": json.dumps(manifest)}))
     except InputError as error:
-        assert error.where.startswith("MANIFEST.json")  # noqa: PT017 - not every manifest is refused
+        assert error.where.startswith("MANIFEST.json")  # noqa: PT017 - not every manifest is rejected

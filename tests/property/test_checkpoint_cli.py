@@ -1,4 +1,4 @@
-"""No state file, however odd, makes a command fail; and what is repaired always starts."""
+"""No state file, however odd, makes a command fail; and a kubelet always starts on repaired files."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ near = st.builds(
     pod_entries=st.dictionaries(names, small_sets, max_size=2),
     baselines=st.dictionaries(names, st.dictionaries(names, small_sets, max_size=2), max_size=2),
 )
-"""States of the machine's size, which a kubelet may well start on."""
+"""States of the machine's size, on which a kubelet may start."""
 ODD = ["", "null", "{}", "[]", "1", '"', '"-1"', "\\u0000", "é", ":", "9" * 30]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A working directory of its own, where defects raise what caused them."""
+    """A separate working directory, where defects raise their causes."""
     path = tmp_path_factory.mktemp("states")
     (path / "state").mkdir()
     (path / "new").mkdir()
@@ -76,7 +76,7 @@ def document(*words: str) -> Any:
     return answer
 
 
-def look_at_everything(version: str) -> None:
+def run_every_command(version: str) -> None:
     for words in (
         ("dump", "state", "--pods", "running.json", "--map", "-m", MACHINE),
         ("verify", "state", *NODE, "--kubelet-version", version, "--pods", "running.json"),
@@ -102,13 +102,13 @@ def test_any_state_has_answers(
 ) -> None:
     put(folder, write_cpu_state(CPU_STATE), write_memory_state(MEMORY_STATE), "new")
     put(folder, write_cpu_state(cpu, writer), write_memory_state(memory, writer))
-    look_at_everything(version)
+    run_every_command(version)
 
 
 @settings(max_examples=15)
 @given(st.data())
 def test_any_text_has_answers(folder: Path, data: st.DataObject) -> None:
-    """Texts of files with something cut out, put in, or put in its place."""
+    """Texts of files with something cut out, inserted or replaced."""
     writer = data.draw(st.sampled_from(KUBELETS))
     texts = []
     for text in (write_cpu_state(CPU_STATE, writer), write_memory_state(MEMORY_STATE, writer)):
@@ -120,11 +120,13 @@ def test_any_text_has_answers(folder: Path, data: st.DataObject) -> None:
         texts.append(text[:start] + put_in + text[end:])
     put(folder, write_cpu_state(CPU_STATE), write_memory_state(MEMORY_STATE), "new")
     put(folder, *texts)
-    look_at_everything(data.draw(st.sampled_from(["1.30", "1.36", "1.37"])))
+    run_every_command(data.draw(st.sampled_from(["1.30", "1.36", "1.37"])))
 
 
 @given(near, st.sampled_from(KUBELETS), st.sampled_from(["1.36", "1.37"]))
-def test_what_is_repaired_starts(folder: Path, cpu: CPUStateFile, writer: StateReader, version: str) -> None:
+def test_a_kubelet_starts_on_repaired_files(
+    folder: Path, cpu: CPUStateFile, writer: StateReader, version: str
+) -> None:
     put(folder, write_cpu_state(cpu, writer), write_memory_state(MEMORY_STATE, writer))
     words = (*NODE, "--kubelet-version", version)
     repaired = checkpoint("repair", "state", *words, "--write-state", "new", "--force")

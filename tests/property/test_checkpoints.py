@@ -1,4 +1,4 @@
-"""Laws of the state files: what is written reads back, what is broken is never taken for something else."""
+"""Laws of the state files: what is written reads back, and a broken file is never read as another state."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ kubelets = st.sampled_from(KUBELETS)
 
 
 def kept(state: CPUStateFile, kubelet: StateReader) -> CPUStateFile:
-    """Leave out what this kubelet has no room for, and fill in what it assumes."""
+    """Leave out what this kubelet's format cannot hold, and fill in what it assumes."""
     knows_pods = kubelet.minor >= 36 and kubelet.pod_level_managers
     resizes = kubelet.minor >= 37 and kubelet.exclusive_resize
     return replace(
@@ -168,12 +168,12 @@ def test_an_older_kubelet_reads_the_v1_part_of_v3(state: MemoryStateFile, writer
 
 
 @given(cpu_states | memory_states, kubelets, kubelets, st.data())
-def test_one_wrong_byte_never_makes_another_state(
+def test_one_wrong_byte_never_results_in_another_state(
     state: CPUStateFile | MemoryStateFile, writer: StateReader, reader: StateReader, data: st.DataObject
 ) -> None:
-    """It may hit what no checksum is over: then the state is the same.
+    """It may be outside what a checksum covers: then the state is the same.
 
-    Where it hits a checksum's own name, kubelets before 1.36 find none, and take the file without looking.
+    If it is in a checksum's own name, kubelets before 1.36 find no checksum and accept the file unchecked.
     """
     cpu = isinstance(state, CPUStateFile)
     read: Callable[[str, StateReader], Any] = read_cpu_state if cpu else read_memory_state
@@ -224,14 +224,14 @@ def test_any_json_is_a_state_or_an_error(
 
 
 def readable(manager: str, text: str, kubelet: StateReader) -> None:
-    """Read a text in every way; nothing but an InputError may come out."""
+    """Read a text in every way; it may raise nothing but an InputError."""
     with suppress(InputError):
         READ[manager](text, kubelet)
     inspect_state(text)
 
 
 @given(st.text(alphabet='{}[]",:0123456789.eE+-truefalsn \\u\n', max_size=30))
-def test_what_python_reads_as_json_go_does_too(text: str) -> None:
+def test_go_reads_as_json_what_python_does(text: str) -> None:
     try:
         json.loads(text, parse_constant=float.fromhex)
     except ValueError:
@@ -253,7 +253,7 @@ def test_the_difference_of_states_adds_up(before: CPUStateFile, after: CPUStateF
 
 
 @given(memory_states, memory_states)
-def test_the_order_of_memory_blocks_means_nothing(before: MemoryStateFile, after: MemoryStateFile) -> None:
+def test_the_order_of_memory_blocks_does_not_matter(before: MemoryStateFile, after: MemoryStateFile) -> None:
     turned = replace(
         before,
         entries={
@@ -266,7 +266,7 @@ def test_the_order_of_memory_blocks_means_nothing(before: MemoryStateFile, after
 
 
 @given(memory_states, memory_states)
-def test_memory_that_changed_hands_is_told(before: MemoryStateFile, after: MemoryStateFile) -> None:
+def test_memory_with_a_new_owner_is_reported(before: MemoryStateFile, after: MemoryStateFile) -> None:
     difference = diff_memory_states(before, after)
     for uid, blocks in after.pod_entries.items():
         change = next((each for each in difference.changes if each.holder == (HolderKind.POD, uid, "")), None)
@@ -275,7 +275,7 @@ def test_memory_that_changed_hands_is_told(before: MemoryStateFile, after: Memor
 
 
 @given(cpu_states, kubelets)
-def test_what_is_migrated_is_what_that_kubelet_reads(state: CPUStateFile, to: StateReader) -> None:
+def test_the_new_kubelet_reads_the_migrated_state(state: CPUStateFile, to: StateReader) -> None:
     migrated = migrate_cpu_state(state, to)
     if isinstance(migrated, Migrated):
         assert read_cpu_state(migrated.text, to) == kept(state, to)
@@ -283,7 +283,7 @@ def test_what_is_migrated_is_what_that_kubelet_reads(state: CPUStateFile, to: St
 
 @given(cpu_states, kubelets)
 def test_no_cpu_is_lost_by_a_migration(state: CPUStateFile, to: StateReader) -> None:
-    """The shared pool, containers and pods are together as many CPUs for the new kubelet as for the old."""
+    """The shared pool, containers and pods have the same CPUs in total for the new kubelet as for the old."""
     migrated = migrate_cpu_state(state, to)
     if isinstance(migrated, Migrated):
         found = read_cpu_state(migrated.text, to)
@@ -314,7 +314,7 @@ def test_the_oldest_format_is_migrated_by_container_id(
 
 
 def without_empty_pods(state: CPUStateFile) -> CPUStateFile:
-    """Leave out pods without containers: nobody holds anything there."""
+    """Leave out pods without containers: they hold nothing."""
     return replace(
         state,
         entries={uid: containers for uid, containers in state.entries.items() if containers},

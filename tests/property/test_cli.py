@@ -21,7 +21,7 @@ from cpuctl.cli.app import run
 
 OK, USAGE, NO, INPUT = 0, 2, 3, 4
 READERS = ("plan", "explain", "topology", "schema")
-"""Commands that write no files, whatever words they get."""
+"""Commands that write no files with any arguments."""
 
 MACHINE = ("-m", "synthetic:2s4n8c2t")
 STATIC = """
@@ -71,7 +71,7 @@ topology:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A working directory of its own, where defects raise what caused them."""
+    """A separate working directory, where defects raise their causes."""
     path = tmp_path_factory.mktemp("cli")
     (path / "pods.yaml").write_text(PODS)
     (path / "kubelet.yaml").write_text(STATIC)
@@ -83,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def exit_code(*words: str, stdin: bytes = b"") -> int:
-    """Run cpuctl in this process; an exception is a defect and comes through."""
+    """Run cpuctl in this process; an exception is a defect and propagates."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -93,7 +93,7 @@ def exit_code(*words: str, stdin: bytes = b"") -> int:
     return code
 
 
-# A word of a command line is any bytes but NUL; those that are no UTF-8 arrive as lone surrogates.
+# A word of a command line is any bytes but NUL; bytes that are not UTF-8 arrive as lone surrogates.
 anything = st.binary(max_size=12).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
 OPTIONS = """
 -m -f -T -o -q -h --machine --kubelet-config --kubelet-version --feature-gates --no-color --exit-zero
@@ -135,7 +135,7 @@ trees = st.recursive(
 
 @st.composite
 def altered(draw: st.DrawFn, text: str) -> bytes:
-    """Take a document that is right, and replace or remove one or two of its parts."""
+    """Take a correct document, and replace or remove one or two of its parts."""
     document: Any = yaml.safe_load(text)
     for _ in range(draw(st.integers(1, 2))):
         document = _altered(draw, document)
@@ -160,7 +160,7 @@ def _altered(draw: st.DrawFn, value: Any) -> Any:
 
 forms = st.sampled_from(["table", "wide", "json", "yaml"])
 ENDS = {"plan": (OK, NO, INPUT), "explain": (OK, NO, INPUT, USAGE)}
-"""How commands that decide end: where every pod is admitted, the one to explain must be named."""
+"""Exit codes of commands that decide: if every pod is admitted, the one to explain must be named."""
 deciders = st.sampled_from(list(ENDS))
 
 

@@ -1,4 +1,4 @@
-"""Sets that serve several requests: what is known from before, and bounds, change nothing but the work."""
+"""Sets that satisfy several requests: earlier results and bounds change only the amount of work."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ requests = st.lists(any_coverage, min_size=1, max_size=3)
 decisions = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=NODES)
 
 
-def searched_anew(choice: CommonSets) -> int | None:
-    """Find the lowest set of a choice without what is known from the choices that it comes from."""
+def searched_again(choice: CommonSets) -> int | None:
+    """Find the lowest set of a choice without the results of the choices it is derived from."""
     constraints = Constraints(coverages=choice.constraints.coverages, rules=choice.constraints.rules)
     return constraints.lowest(choice.state, choice.remaining, choice.more, choice.taken)
 
@@ -38,7 +38,7 @@ def test_deciding_on_nodes_finds_what_a_new_search_finds(
             break
         node = (max if highest else min)(choice.free)
         choice = choice.taking(node) if taken else choice.without(node)
-        assert choice.lowest() == searched_anew(choice)
+        assert choice.lowest() == searched_again(choice)
 
 
 @given(requests, st.integers(1, NODES), st.lists(st.integers(10, 30), min_size=NODES**2, max_size=NODES**2))
@@ -53,7 +53,7 @@ def test_the_closest_set_is_the_first_of_all(requested: list[Coverage], size: in
 
 @given(any_coverage, st.integers(0, 63), st.integers(0, 63), st.integers(-1, NODES))
 def test_a_bound_is_the_sum_of_the_largest(coverage: Coverage, taken: int, free: int, count: int) -> None:
-    """Alike nodes are taken at once where nothing that is shared is counted yet; elsewhere one by one."""
+    """Equal nodes are taken at once while nothing shared is counted yet, and otherwise one by one."""
     progress, remaining = coverage.start, free & coverage.nodes & ~taken
     for node in CPUSet(taken & coverage.nodes):
         progress = coverage.add(progress, node)
@@ -63,7 +63,7 @@ def test_a_bound_is_the_sum_of_the_largest(coverage: Coverage, taken: int, free:
     assert coverage.within_reach(progress, NodeMask(remaining), count) == (missing <= 0 or largest >= missing)
 
 
-def test_one_of_two_choices_is_known_before_it_is_searched() -> None:
+def test_one_of_two_choices_needs_no_search() -> None:
     requested = [
         Coverage.of(NodeMask(0xFFFF), {NODE_0 << node: 4 for node in range(16)}, (), wanted)
         for wanted in (13, 14)

@@ -1,7 +1,7 @@
-"""Options that are said to have no purpose: with and without them a kubelet hands out the same CPUs.
+"""Options that are reported to have no effect: with and without them a kubelet assigns the same CPUs.
 
-Two are not here: even where they have no purpose, distribute-cpus-across-cores and
-prefer-align-cpus-by-uncorecache choose among equals in an order of their own.
+Two are left out: even if they have no effect, distribute-cpus-across-cores and
+prefer-align-cpus-by-uncorecache choose among equals in a different order.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def decisions(node: Node, counts: list[int]) -> Iterator[object]:
         both = f"cpu={count} memory=1Gi"
         name = f"p{number}"
         admission = node.admit(stored(Pod(name=name, uid=name, containers=(app(both, both),))))
-        # Words may differ: full-pcpus-only has an error of its own for too few CPUs.
+        # Words may differ: full-pcpus-only has its own error for too few CPUs.
         yield (
             type(admission.verdict),
             [placement.cpus for placement in admission.placements],
@@ -90,8 +90,8 @@ def test_an_idle_option_changes_no_placement(
         assert list(decisions(without, counts)) == list(decisions(with_option, counts))
 
 
-def test_a_distribution_goes_by_sockets_of_one_node_each_too() -> None:
-    """From 1.37 on: a node more or less in the same socket decides, with as many sockets as nodes."""
+def test_a_distribution_also_depends_on_sockets_of_one_node_each() -> None:
+    """From 1.37 on, another node of the same socket matters even if there are as many sockets as nodes."""
     cores = [CoreAt((cpu, cpu + 6), cpu // 2, cpu // 2, None) for cpu in range(6)]
     others, info = {"distribute-cpus-across-numa"}, machine_info(cores)
     _, alone, reported = pair_of("align-by-socket", others, CPUSet.of({0}), "none")
@@ -105,7 +105,7 @@ def pair_of(
     option: str, others: set[str], reserved: CPUSet, policy: str
 ) -> tuple[str, KubeletConfiguration, KubeletConfiguration]:
     """Make a configuration without and one with an option."""
-    # full-pcpus-only keeps reserved CPUs from pods besides, which is nothing new with this option.
+    # full-pcpus-only also keeps reserved CPUs from pods, which makes no difference with this option.
     besides = {"strict-cpu-reservation"} if option == "full-pcpus-only" else set()
     options = dict.fromkeys(others | besides, "true")
     return option, config(options, reserved, policy), config(options | {option: "true"}, reserved, policy)

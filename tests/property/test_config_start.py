@@ -1,4 +1,4 @@
-"""Configurations drawn over the whole schema: each starts, or is refused with words and an error counted."""
+"""Configurations drawn from the whole schema: each starts, or is rejected with a text and a counted error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_MANAGERS = {
     "memoryManagerPolicy", "mergeDefaultEvictionSettings", "qosReserved", "systemReserved",
     "topologyManagerPolicyOptions",
 }  # fmt: skip
-"""Fields that the managers refuse, or gates: ``config`` recordings, and tests of their own."""
+"""Fields that managers or gates reject: tested by ``config`` recordings and separate tests."""
 TAKES_ANYTHING = {
     "clusterDNS", "clusterDomain", "contentType", "cpuCFSQuota", "cpuManagerReconcilePeriod",
     "enableContentionProfiling", "enableControllerAttachDetach", "enableDebugFlagsHandler",
@@ -43,7 +43,7 @@ TAKES_ANYTHING = {
     "serializeImagePulls", "staticPodURL", "staticPodURLHeader", "streamingConnectionIdleTimeout",
     "volumePluginDir", "volumeStatsAggPeriod",
 }  # fmt: skip
-"""Fields of which no kubelet refuses a value that it can decode: read in the sources of 1.27 to 1.36."""
+"""Fields for which a kubelet accepts every value that it can decode: from the sources of 1.27 to 1.36."""
 
 SCALARS: Mapping[str, st.SearchStrategy[Any]] = {
     "bool": st.booleans(),
@@ -78,7 +78,7 @@ KEYS = st.sampled_from(
 
 
 def values(go_type: str) -> st.SearchStrategy[Any]:
-    """Draw what decodes as a type."""
+    """Draw values that decode as a type."""
     base = go_type.lstrip("*")
     base = {
         "v1.ResourceList": "map[string]resource.Quantity",
@@ -109,7 +109,7 @@ def load(config: dict[str, Any], version: KubeletVersion) -> LoadedConfiguration
 
 @settings(max_examples=300)
 @given(config=CONFIGS, minor=st.integers(OLDEST, NEWEST), cgroup_version=st.sampled_from([1, 2]))
-def test_a_start_that_fails_is_an_error_with_words(
+def test_a_start_that_fails_is_an_error_with_a_text(
     config: dict[str, Any], minor: int, cgroup_version: int
 ) -> None:
     version = KubeletVersion(minor)
@@ -131,7 +131,7 @@ def test_a_start_that_fails_is_an_error_with_words(
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)
 
 
-def test_every_field_has_a_rule_or_a_reason_why_none() -> None:
+def test_every_field_has_a_rule_or_a_reason_to_have_none() -> None:
     ruled = {rule.path[0] for rule in (*RULES, *LATER)}
     unseen = {name for each in NOT_CHECKED for name in each.fields}
     assert FIELD_TYPES.keys() - ruled - unseen - BY_MANAGERS - TAKES_ANYTHING == set()

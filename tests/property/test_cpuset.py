@@ -31,7 +31,7 @@ def test_agrees_with_python_sets(left: frozenset[int], right: frozenset[int]) ->
 
 
 @given(MEMBERS, st.integers(-3, 210))
-def test_members_come_ascending_and_once(members: frozenset[int], probe: int) -> None:
+def test_members_are_ascending_and_unique(members: frozenset[int], probe: int) -> None:
     cpus = CPUSet.of(members)
     assert list(cpus) == sorted(members)
     assert len(cpus) == len(members)
@@ -49,14 +49,14 @@ def test_difference_and_intersection_split_a_set(left: frozenset[int], right: fr
 
 
 @given(MEMBERS)
-def test_the_text_names_the_set(members: frozenset[int]) -> None:
+def test_the_text_parses_to_the_same_set(members: frozenset[int]) -> None:
     cpus = CPUSet.of(members)
     assert CPUSet.parse(str(cpus)) == cpus
     assert CPUSet.parse(",".join(map(str, members))) == cpus
 
 
 @given(MEMBERS)
-def test_runs_ascend_and_cannot_be_longer(members: frozenset[int]) -> None:
+def test_runs_are_ascending_and_maximal(members: frozenset[int]) -> None:
     runs = list(CPUSet.of(members).runs())
     assert [cpu for first, last in runs for cpu in range(first, last + 1)] == sorted(members)
     assert all(before + 1 < after for (_, before), (after, _) in pairwise(runs))
@@ -66,10 +66,10 @@ def test_runs_ascend_and_cannot_be_longer(members: frozenset[int]) -> None:
 @example("9" * 5000)
 @example("0-" + "9" * 5000)
 @example("-" * 5000)
-def test_any_text_is_read_or_refused_in_known_words(text: str) -> None:
+def test_any_text_is_read_or_rejected_in_known_words(text: str) -> None:
     try:
         cpus = CPUSet.parse(text)
     except ValueError as error:
-        assert REFUSALS.fullmatch(str(error))  # noqa: PT017 - not refusing is right as well
+        assert REFUSALS.fullmatch(str(error))  # noqa: PT017 - not rejecting is right as well
     else:
         assert CPUSet.parse(str(cpus)) == cpus

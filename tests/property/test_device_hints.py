@@ -1,4 +1,4 @@
-"""Devices counted by the NUMA nodes next to them behave as every one by itself does."""
+"""Devices counted by the NUMA nodes next to them behave the same as individual devices."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def listed(hints: HintList) -> Sequence[Hint]:
 
 
 @given(requests())
-def test_hints_are_those_of_every_device_by_itself(drawn: Drawn) -> None:
+def test_hints_are_those_of_individual_devices(drawn: Drawn) -> None:
     rule = drawn.hints
     tried = naive_devices.hints(range(NODES), drawn.devices, drawn.available, drawn.reusable, drawn.request)
     assert list(rule) == tried
@@ -150,7 +150,7 @@ def test_a_single_node_is_found_as_in_the_lists(one: Drawn, other: Drawn) -> Non
 
 
 def coverages(nodes: int) -> st.SearchStrategy[Coverage]:
-    """Draw what a request may ask of sets of these nodes."""
+    """Draw what a request may require of sets of these nodes."""
     return st.builds(
         Coverage.of,
         st.just(nodes),
@@ -165,7 +165,7 @@ one_request = st.integers(1, 63).flatmap(lambda nodes: st.lists(coverages(nodes)
 
 
 @given(st.lists(any_coverage, min_size=1, max_size=3), st.integers(0, 6))
-def test_common_sets_are_those_that_serve_all(requested: list[Coverage], size: int) -> None:
+def test_common_sets_are_those_that_satisfy_all(requested: list[Coverage], size: int) -> None:
     serving = [
         nodes
         for nodes in range(64)

@@ -1,4 +1,4 @@
-"""Whatever a file of devices holds, it is read or refused."""
+"""Whatever a file of devices contains, it is read or rejected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, min_size=1, max_size=3))
-def test_anything_is_read_or_refused(documents: list[object]) -> None:
+def test_anything_is_read_or_rejected(documents: list[object]) -> None:
     text = "\n".join(json.dumps(document) for document in documents)
     with suppress(InputError):
         for groups in read_devices(text.encode(), "devices.json").inventory.resources.values():

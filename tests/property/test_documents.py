@@ -1,4 +1,4 @@
-"""Laws of reading text: whatever the text is, the answer is plain data or one InputError."""
+"""Laws of reading text: for any text the answer is plain data or one InputError."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_json_is_read_as_it_was_written(value: dict[str, Any]) -> None:
 
 @given(documents)
 def test_yaml_is_read_as_it_was_written(value: dict[str, Any]) -> None:
-    """Quoting everything makes the writer tag every type: the two resolve plain scalars differently."""
+    """With everything quoted the writer tags every type: the two resolve plain scalars differently."""
     text = yaml.safe_dump(value, default_style='"', allow_unicode=True)
     (document,) = load_documents(text, "input")
     assert document.value == value

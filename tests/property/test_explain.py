@@ -1,4 +1,4 @@
-"""Explanations of drawn scenarios: a rule for every refusal, suggestions that no shorter way contradicts."""
+"""Explanations of drawn scenarios: a rule for every rejection, and suggestions confirmed by direct trials."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 
 
 def with_cpus(replay: Replay, count: int) -> bool:
-    """Return whether the pod would be admitted in its place with that many CPUs."""
+    """Return whether the pod would be admitted at its position with that many CPUs."""
     (container,) = replay.scenario.pod.containers
     memory = str(container.resources.requests["memory"])
     pod = named(replay.scenario.pod.name, whole(count, memory=memory))
@@ -57,7 +57,7 @@ def with_cpus(replay: Replay, count: int) -> bool:
 
 
 @given(scenarios())
-def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> None:
+def test_every_rejection_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> None:
     replay = reported(one)
     explanation = explain(replay)
     admitted = isinstance(replay.admission.verdict, Admitted)
@@ -100,7 +100,7 @@ def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Scena
 
 
 @given(scenarios())
-def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
+def test_an_earlier_position_moves_one_pod_and_nothing_else(one: Scenario) -> None:
     for place in range(one.position):
         moved = EarlierPosition(place, one.pods[place : one.position]).applied(one)
         assert moved.pod == one.pod
@@ -108,7 +108,7 @@ def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
 
 
 @given(scenarios())
-def test_a_story_told_twice_is_the_same(one: Scenario) -> None:
+def test_a_scenario_replayed_twice_is_the_same(one: Scenario) -> None:
     first, second = reported(one), reported(replace(one))
     assert [each.verdict for each in first.admissions] == [each.verdict for each in second.admissions]
     assert first.after.cpu.state == second.after.cpu.state

@@ -1,4 +1,4 @@
-"""What is said of a machine and what is counted beside it come to the same, on odd machines, too."""
+"""The findings on a machine and its counts agree, on odd machines as well."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def cpus(text: str) -> CPUSet:
 
 
 def check(machine: Machine, info: MachineInfo) -> None:
-    """Compare every sentence that counts with what is counted."""
+    """Compare every sentence that contains a count with the actual count."""
     stated = " ".join(each.message for each in machine.findings)
     check_cpus(machine, info, stated)
     check_nodes(machine, info, stated)

@@ -1,4 +1,4 @@
-"""Merging without the product of lists gives what the product gives."""
+"""Merging without the product of the lists gives the same result as with it."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ def test_a_cpu_rule_crashes_the_kubelet_as_its_list_would(
 
 
 @given(cpu_rules(), short_matrices)
-def test_one_list_crashes_the_kubelet_where_going_through_it_would(
+def test_one_list_crashes_the_kubelet_if_iterating_over_it_would(
     rule: CPUHints, matrix: list[list[int]]
 ) -> None:
-    """With several lists a kubelet may also crash over sets that lose in the end: that is left to chance."""
+    """With several lists a kubelet may also crash on sets that are not chosen: that depends on chance."""
     assume(rule.socket_rule is None)
 
     def looked_up(one: int, other: int) -> bool:
@@ -151,14 +151,14 @@ def test_a_rule_knows_its_hints(rule: CPUHints) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, EVERYTHING).map(NodeMask), min_size=1, max_size=6), max_size=4))
-def test_counting_reaches_what_trying_reaches(masks: list[list[NodeMask]]) -> None:
+def test_counting_finds_the_sets_that_trying_finds(masks: list[list[NodeMask]]) -> None:
     tried = reachable.reachable_sets(masks, NodeMask(EVERYTHING))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reachable, "LARGEST_PRODUCT", 0)
         assert reachable.reachable_sets(masks, NodeMask(EVERYTHING)) == tried
 
 
-def test_sparse_node_numbers_are_counted_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_node_numbers_are_also_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reachable, "LARGEST_PRODUCT", 0)
     everything = 1 << 0 | 1 << 8 | 1 << 63
     masks = [list(map(NodeMask, one)) for one in ([everything, 1 << 63], [1 << 63 | 1 << 8, 1 << 0])]

@@ -1,4 +1,4 @@
-"""Laws of reading what a kubelet is told: bad input is one ValueError or InputError, never another."""
+"""Laws of reading a kubelet's settings: bad input is one ValueError or InputError, nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ gates = st.sampled_from(
 
 @given(MINORS, st.dictionaries(st.sampled_from([*FIELD_TYPES, "bogus"]), values, max_size=4))
 def test_no_configuration_ends_in_a_traceback(minor: int, fields: dict[str, Any]) -> None:
-    """A kubelet starts or ends with a text; all CPUs are either reserved or for pods."""
+    """A kubelet starts, or exits with an error text; all CPUs are either reserved or for pods."""
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     with suppress(InputError):
         config = read_kubelet_config(json.dumps(head | fields), "config", minor).config

@@ -1,4 +1,4 @@
-"""Laws of merging what a kubelet is told: JSON merge patches, drop-ins and flags."""
+"""Laws of merging a kubelet's settings: JSON merge patches, drop-ins and flags."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Folder:
-    """Drop-ins that are in no directory, in their order."""
+    """Drop-ins that are not in a directory, in order."""
 
     drop_ins: tuple[Fields, ...] = ()
     name: str = "drop-ins"
@@ -100,7 +100,7 @@ def some(settings: Mapping[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[di
 
 
 MAINS = some(SETTINGS)
-# Null deletes a field, and no null is left over once files are merged; durations are the exception of Go.
+# Null deletes a field, and no null is left once files are merged; Go's exception is durations.
 DROP_INS = some(
     {
         name: values if name == "cpuManagerReconcilePeriod" else values | st.none()
@@ -110,17 +110,17 @@ DROP_INS = some(
 
 
 @given(MAINS, st.lists(DROP_INS, max_size=2))
-def test_a_drop_in_that_says_nothing_changes_nothing(main: Fields, drop_ins: list[Fields]) -> None:
+def test_an_empty_drop_in_changes_nothing(main: Fields, drop_ins: list[Fields]) -> None:
     assert config(main, *drop_ins, {}) == config(main, {}, *drop_ins) == config(main, *drop_ins)
 
 
 @given(MAINS, DROP_INS)
-def test_a_drop_in_that_is_read_twice_is_read_once(main: Fields, drop_in: Fields) -> None:
+def test_reading_a_drop_in_twice_is_the_same_as_once(main: Fields, drop_in: Fields) -> None:
     assert config(main, drop_in, drop_in) == config(main, drop_in)
 
 
 @given(MAINS, DROP_INS, DROP_INS)
-def test_the_last_drop_in_says_what_scalars_and_lists_are(main: Fields, first: Fields, last: Fields) -> None:
+def test_the_last_drop_in_decides_scalars_and_lists(main: Fields, first: Fields, last: Fields) -> None:
     last_alone, both = load(main, last).settings, load(main, first, last).settings
     for name in last:
         if not isinstance(last[name], dict):
@@ -161,7 +161,7 @@ def test_flags_win(main: Fields, drop_in: Fields, given_flags: dict[str, str]) -
 
 
 @given(MAINS, DROP_INS)
-def test_every_value_knows_who_set_it(main: Fields, drop_in: Fields) -> None:
+def test_every_value_knows_its_origin(main: Fields, drop_in: Fields) -> None:
     loaded = load(main, drop_in)
     for path, setting in walk(loaded.settings):
         said_by = {
@@ -199,7 +199,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def patched(target: Any, patch: Any) -> Any:
-    """The algorithm of RFC 7386, section 2, as it is printed there, but for lists."""
+    """The algorithm of RFC 7386, section 2, as printed there, except for lists."""
     if not isinstance(patch, dict):
         return without_nulls(patch)
     result = dict(target) if isinstance(target, dict) else {}

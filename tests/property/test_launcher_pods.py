@@ -1,4 +1,4 @@
-"""Launcher pods of drawn guests: what KubeVirt's rules promise whatever the guest."""
+"""Launcher pods of drawn guests: what KubeVirt's rules guarantee for any guest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTS = st.integers(0, 16)
 
 @st.composite
 def dedicated_guests(draw: st.DrawFn) -> Guest:
-    """Draw guests with CPUs of their own that KubeVirt stores."""
+    """Draw guests with dedicated CPUs that KubeVirt accepts."""
     topology = Topology(draw(COUNTS), draw(COUNTS), draw(st.integers(0, 2)))
     threads = draw(st.none() | st.integers(1, 5))
     memory = Quantity.from_value(draw(st.integers(1, 512)) << 30, Format.BINARY_SI)
@@ -72,7 +72,7 @@ def test_memory_and_pages_add_up_to_the_guest_and_its_overhead(guest: Guest) -> 
 
 
 @given(dedicated_guests(), st.integers(1, 8))
-def test_a_vcpu_more_costs_eight_mebibytes_and_never_fewer_cpus(guest: Guest, more: int) -> None:
+def test_one_more_vcpu_costs_eight_mebibytes_and_never_fewer_cpus(guest: Guest, more: int) -> None:
     before, after = (
         machine_of(guest),
         machine_of(guest._replace(topology=Topology(1, guest.topology.vcpus + more, 1))),

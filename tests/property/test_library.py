@@ -1,4 +1,4 @@
-"""What ``import cpuctl`` answers, commands answer too: both ask the same operations."""
+"""``import cpuctl`` and the commands give the same answers: both call the same operations."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ spec: {hard: {requests.cpu: "9"}}
 
 
 class Drawn(NamedTuple):
-    """A node, and the pods that come: the CPUs of those of templates, and of those that have claims."""
+    """A node and new pods: the CPUs of pods of templates, and of pods with claims."""
 
     machine: str
     arguments: str

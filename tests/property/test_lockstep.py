@@ -1,4 +1,4 @@
-"""Pickers and merges beside plain twins, on machines of every shape: the fuzz target in short."""
+"""Pickers and merges compared with naive twins, on machines of every shape: the fuzz target in brief."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MANY = 1500
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_pickers_keep_step_with_their_twins(seed: int) -> None:
+def test_pickers_agree_with_their_twins(seed: int) -> None:
     chance = Random(seed)  # noqa: S311  # the same machines every time
     for _ in range(MANY):
         run_pickers(Choices(chance.randbytes(120)))
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_merges_keep_step_with_the_full_walk(seed: int) -> None:
+def test_merges_agree_with_the_full_walk(seed: int) -> None:
     chance = Random(seed)  # noqa: S311
     for _ in range(MANY):
         run_merges(Choices(chance.randbytes(120)))
 
 
-def test_a_slice_of_the_remainder_is_used_again() -> None:
-    """Machines as large are drawn too rarely: six nodes whose cores lie on either of two sockets."""
+def test_a_slice_of_the_remainder_is_reused() -> None:
+    """Machines this large are drawn too rarely: six nodes whose cores are spread over two sockets."""
     sizes = (2, 1, 3, 2, 1, 2, 1, 3, 1, 1, 2, 1, 1, 1, 3, 2, 3, 2)
     sockets = (0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 0)
     first = accumulate(sizes, initial=0)

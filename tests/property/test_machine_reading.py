@@ -1,4 +1,4 @@
-"""No input makes a machine reader raise anything but InputError, and what is written is read back."""
+"""No input makes a machine reader raise anything but InputError, and what is written reads back."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ kernel_texts = st.one_of(
 
 @contextmanager
 def input_errors_about(place: str) -> Iterator[None]:
-    """Let InputErrors pass whose place begins as it must, and nothing else."""
+    """Suppress InputErrors whose place begins with *place*, and nothing else."""
     try:
         yield
     except InputError as error:
@@ -151,7 +151,7 @@ def test_any_json_as_machine_information(document: object) -> None:
 
 @st.composite
 def descriptions(draw: st.DrawFn) -> str:
-    """Draw a regular machine and a few irregularities that fit it."""
+    """Draw a regular machine and a few matching irregularities."""
     sockets = draw(st.sampled_from([1, 2, 4]))
     nodes = draw(st.sampled_from([0, 1, sockets, 2 * sockets]))
     kind = st.tuples(st.integers(1, 4), st.sampled_from("cpe"), st.integers(1, 4))
@@ -175,7 +175,7 @@ def descriptions(draw: st.DrawFn) -> str:
 
 
 @given(text=descriptions())
-def test_synthetic_machines_are_printed_back(text: str) -> None:
+def test_synthetic_machines_print_as_they_are_written(text: str) -> None:
     machine = parse_synthetic(text)
     description = describe_synthetic(machine)
     again = parse_synthetic(description)
@@ -193,7 +193,7 @@ ROWS = st.one_of(st.tuples(st.integers(0, 1 << 40)), st.tuples(st.integers(0, 40
 
 @st.composite
 def any_descriptions(draw: st.DrawFn) -> Description:
-    """Draw what a description can say, whether or not there is such a machine."""
+    """Draw any description, whether or not such a machine exists."""
     kinds = st.tuples(st.integers(1, 20), st.integers(1, 8), st.sampled_from("cpe"))
     unknown = draw(st.sets(st.sampled_from(["l3", "hugepages"])))
     groups = draw(st.dictionaries(st.sampled_from(GROUP_OPTIONS), GROUPS))
@@ -229,7 +229,7 @@ def test_descriptions_are_read_as_they_are_written(description: Description) -> 
 def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     machine = parse_synthetic(text)
     read = read_machine_files(MemoryTree(sysfs_files(machine)))
-    # A machine without huge pages or caches has no files of them, and nothing is known of them then.
+    # A machine without huge pages or caches has no files for them, so nothing is known about them.
     assert not read.caches_known or machine.caches_known
     reported = replace(machine, caches_known=read.caches_known, hugepages_known=read.hugepages_known)
     assert topology(read) == topology(reported)

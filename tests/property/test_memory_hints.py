@@ -1,4 +1,4 @@
-"""Memory hints by rule are what going through every set of NUMA nodes finds."""
+"""Memory hints by rule are the same as those found by trying every set of NUMA nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = st.lists(st.sampled_from(list(ContainerKind)), min_size=1, max_size=3)
 
 @dataclass(frozen=True)
 class Question:
-    """A request, and the node it comes to."""
+    """A request and its node."""
 
     state: MemoryManagerState
     request: Mapping[str, int]
@@ -50,10 +50,10 @@ def requests(draw: st.DrawFn) -> dict[str, int]:
 
 @st.composite
 def questions(draw: st.DrawFn) -> Question:
-    """Draw a machine of four NUMA nodes on which pods have come and gone, wherever they were sent."""
+    """Draw a machine of four NUMA nodes on which pods have been placed and removed at random."""
     pages = draw(st.lists(st.integers(0, 4), min_size=NODES, max_size=NODES))
     free = draw(st.lists(st.integers(0, 8), min_size=NODES, max_size=NODES))
-    # Huge pages beyond a node's memory make what is free of it wrap around.
+    # Huge pages beyond a node's memory make its free memory wrap around.
     short = draw(st.none() | st.lists(st.integers(0, 3), min_size=NODES, max_size=NODES)) or [0] * NODES
     sizes = [
         max(amount + count * PAGE - less, 0) for amount, count, less in zip(free, pages, short, strict=True)
@@ -94,7 +94,7 @@ def test_the_best_hint_is_found(question: Question, containing: int) -> None:
 def test_rules_merge_as_their_lists_would(
     requested: list[Question], cpu: HintList | None, others: list[list[Hint]], matrix: list[list[int]] | None
 ) -> None:
-    """As the kubelet does, with a list for every resource of a request."""
+    """As in the kubelet, there is a list for every resource of a request."""
     rules: list[HintList] = [question.rule for question in requested for _ in question.request]
     rules += [] if cpu is None else [cpu]
     filled = [rule if list(rule) else [IMPOSSIBLE] for rule in rules]

@@ -1,4 +1,4 @@
-"""All commands agree on whether the API server stores a pod: what one refuses, each of them refuses."""
+"""All commands agree on whether the API server stores a pod: what one rejects, all reject."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ pods = st.fixed_dictionaries(
 
 
 @given(pods, st.integers(27, 38))
-def test_linting_refuses_just_what_planning_refuses(pod: dict[str, Any], minor: int) -> None:
-    """Fields that a release does not know are refused to kubectl, and dropped for other clients."""
+def test_linting_rejects_exactly_what_planning_rejects(pod: dict[str, Any], minor: int) -> None:
+    """Fields that a release does not know are rejected for kubectl, and dropped for other clients."""
     by, server = rules(minor), server_rules(minor)
     pod_rules = PodRules(server=server, node=node_rules(minor))
     (document,) = documents_of(json.dumps(pod).encode(), "pods.json")
@@ -148,8 +148,8 @@ def answer(*words: str) -> dict[str, Any]:
     return found
 
 
-def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str, set[str]]:
-    """Return which pods are never stored, by the command that says so."""
+def rejected_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str, set[str]]:
+    """Return the pods that are never stored, by command."""
     file, timeline = folder / "pods.json", folder / "timeline.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
     names = [each["metadata"]["name"] for each in listed if each["kind"] == "Pod"]
@@ -158,7 +158,7 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
     timeline.write_text(json.dumps({**history, "pods": listed}))
     given = ("-f", str(file))
     planned = answer("plan", *NODE, *given)["pods"]
-    # Nobody resizes what a kubelet rejects, or pods whose claims nobody describes.
+    # Pods that a kubelet rejects, or whose claims are not described, are not resized.
     resizable = [each["name"] for each in planned if each["outcome"] == "Admitted" or "refusals" in each]
     sets = [word for name in resizable for word in ("--set", f"{name}/app:memory=1Gi")]
     resized = answer("resize", *NODE, *given, *sets)["pods"] if sets else []
@@ -184,7 +184,7 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
 
 
 def named(spec: dict[str, Any]) -> dict[str, Any]:
-    """Give the first container a name that a resize can be asked for."""
+    """Give the first container a name that a resize can refer to."""
     first, *others = spec["containers"]
     return {
         **spec,
@@ -195,7 +195,7 @@ def named(spec: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=10)
 @example([{"containers": [{"name": "app", "image": "app"}], "resourceClaims": [{"name": "a"}]}], (None, None))
 @given(st.lists(specs.map(named), min_size=1, max_size=3), governing)
-def test_commands_refuse_the_same_pods(specs: list[dict[str, Any]], governed: tuple[Any, Any]) -> None:
+def test_commands_reject_the_same_pods(specs: list[dict[str, Any]], governed: tuple[Any, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        found = refused_by_commands(objects(specs, governed), Path(folder))
+        found = rejected_by_commands(objects(specs, governed), Path(folder))
     assert all(names == found["plan"] for names in found.values()), found

@@ -1,4 +1,4 @@
-"""A node through random lives: CPUs and memory divide as the policies say, and restarts change nothing."""
+"""A node through random histories: CPUs and memory divide by the policies, and restarts change nothing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OPTIONS: list[dict[str, str]] = [
 
 
 class Part(NamedTuple):
-    """What a container is and asks for: CPUs, half a CPU more, GiB of memory, huge pages of 2 MiB."""
+    """A container's kind and requests: CPUs, half a CPU more, GiB of memory, huge pages of 2 MiB."""
 
     kind: ContainerKind
     cpus: int
@@ -90,7 +90,7 @@ def _container(index: int, part: Part) -> Container:
 
 
 class NodeLife(RuleBasedStateMachine):
-    """Pods come and go, containers are released, the kubelet restarts."""
+    """Pods are admitted and removed, containers are released, the kubelet restarts."""
 
     pods = Bundle("pods")
 
@@ -98,7 +98,7 @@ class NodeLife(RuleBasedStateMachine):
         super().__init__()
         self.number = 0
         self.forced = False
-        """Whether more or less memory may be taken than the blocks say, which the next start refuses."""
+        """Whether more or less memory may be taken than the blocks say, which fails the next start."""
 
     @initialize(
         options=st.sampled_from(OPTIONS),
@@ -160,10 +160,10 @@ class NodeLife(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """The files say all there is to say: reading them back changes nothing, however often.
+        """The files are complete: reading them back changes nothing, however often.
 
-        But a kubelet refuses its own file once strict reservation has left nothing to share (kubernetes
-        issue 141196), and may do so where memory was forced out of a group, or init containers that had
+        But a kubelet rejects its own file once strict reservation has left nothing to share (kubernetes
+        issue 141196), and may do so if memory was forced out of a group, or init containers that had
         ended were admitted again around one that had not.
         """
         node = self.restarted()
@@ -175,7 +175,7 @@ class NodeLife(RuleBasedStateMachine):
 
     @rule()
     def restart_and_admit_running_pods_again(self) -> None:
-        """Containers that have CPUs keep exactly these, unless the pod is refused."""
+        """Containers that have CPUs keep exactly these, unless the pod is rejected."""
         pods, before = list(self.node.active.values()), self.node.copy().state.assignments
         held = {uid: set(blocks) for uid, blocks in self.node.memory.state.blocks.items()}
         node = self.restarted()
@@ -191,12 +191,12 @@ class NodeLife(RuleBasedStateMachine):
             self.node, self.forced = self.fresh(), False
 
     def holes(self, pods: list[StoredPod], held: dict[str, set[str]]) -> bool:
-        """Return whether a pod kept a container's memory between init containers that got theirs again."""
+        """Return whether a container kept its memory between init containers that were allocated again."""
         kept = [[each.name in held.get(pod.uid, ()) for each in pod.init_containers] for pod in pods]
         return any(len([*groupby(each)]) - each[:1].count(True) - each[-1:].count(True) > 1 for each in kept)
 
     def restarted(self) -> Node | None:
-        """Start another kubelet on the files, None where it refuses them and may."""
+        """Start another kubelet on the files; return None if it rejects them for a known reason."""
         cpu = read_cpu_state(write_cpu_state(self.node.cpu.state_file()))
         memory = read_memory_state(write_memory_state(self.node.memory.state_file()))
         node = self.fresh()
@@ -212,7 +212,7 @@ class NodeLife(RuleBasedStateMachine):
         return node if refused is None else None
 
     @invariant()
-    def cpus_divide_as_the_policy_says(self) -> None:
+    def cpus_divide_by_the_policy(self) -> None:
         policy, state = self.node.policy, self.node.state
         assert policy is not None
         by_pod = {uid: _union(held) for uid, held in state.assignments.items()}
@@ -229,7 +229,7 @@ class NodeLife(RuleBasedStateMachine):
 
     @invariant()
     def memory_adds_up(self) -> None:
-        """Nothing is lost or made, and every block is counted on each of its nodes."""
+        """Nothing is lost or created, and every block is counted on each of its nodes."""
         state = self.node.memory.state
         blocks = [block for held in state.blocks.values() for each in held.values() for block in each]
         counted = Counter(node for block in blocks for node in block.numa_affinity)
@@ -239,10 +239,10 @@ class NodeLife(RuleBasedStateMachine):
             assert all(each.free + each.reserved == each.allocatable for each in node.memory_map.values())
             self.forced |= any(state.tables[other].cells != node.cells for other in node.cells)
         if not self.forced:
-            self.what_is_recorded_is_what_is_taken(blocks)
+            self.recorded_memory_is_taken_memory(blocks)
 
-    def what_is_recorded_is_what_is_taken(self, blocks: list[MemoryBlock]) -> None:
-        """Every group has taken from its nodes what its blocks say, but once a node was in two of them."""
+    def recorded_memory_is_taken_memory(self, blocks: list[MemoryBlock]) -> None:
+        """Every group has taken what its blocks say from its nodes, unless a node was in two groups."""
         tables = self.node.memory.state.tables
         for cells in {node.cells for node in tables.values()}:
             for name in tables[cells[0]].memory_map:

@@ -1,4 +1,4 @@
-"""No timeline, however odd, ends in anything but an answer or an error that says where it is wrong."""
+"""Any timeline, however odd, ends in an answer or in an error that names the place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ODD = st.one_of(
 
 @st.composite
 def odd_timelines(draw: st.DrawFn) -> str:
-    """Take a timeline that is right, and replace, remove or repeat some of its parts."""
+    """Take a correct timeline, and replace, remove or repeat some of its parts."""
     document = draw(st.sampled_from(RIGHT))
     for _ in range(draw(st.integers(1, 4))):
         document = _altered(draw, document)

@@ -1,4 +1,4 @@
-"""Would it start? All commands that are asked say the same, or that they did not look, and who does."""
+"""Would it start? All commands give the same answer, or report that they did not check and which does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.machine.sysfs_writer import CPU_DIR
 
 STATE, UNIT = "var/lib/kubelet", "etc/systemd/system/kubelet.service"
 NODE = with_kubelet_files(NodeTree()).files
-"""A machine, and a kubelet that starts on the files that it left."""
+"""A machine, and a kubelet that starts on the files it left."""
 CPU_FILE, MEMORY_FILE = f"{STATE}/cpu_manager_state", f"{STATE}/memory_manager_state"
 CPU_STATE, MEMORY_STATE = NODE[CPU_FILE], NODE[MEMORY_FILE]
 START = "[Service]\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"
@@ -31,7 +31,7 @@ CONFIGS: Mapping[str, str | None] = {
     "no managers": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n",
     "more memory kept": CONFIG.replace("memory: 100Mi", "memory: 1Gi"),
     "not valid": f"{CONFIG}maxPods: -1\n",
-    "a gate that nobody knows": CONFIG + "featureGates: {Nothing: true}\n",
+    "an unknown gate": CONFIG + "featureGates: {Nothing: true}\n",
     "not loaded": f"{CONFIG}maxPods: many\n",
     "none": None,
 }
@@ -39,8 +39,8 @@ UNITS: Mapping[str, str | None] = {
     "none": None,
     "plain": f"{START}\n",
     "with flags": f"{START} --cpu-manager-policy=static --reserved-cpus=0,4\n",
-    "with variables that nobody knows": f"{START} $ARGS\n",
-    "with a flag that is gone": f"{START} --pod-infra-container-image=pause\n",
+    "with unknown variables": f"{START} $ARGS\n",
+    "with a removed flag": f"{START} --pod-infra-container-image=pause\n",
 }
 CPU_STATES: Mapping[str, str | None] = {
     "as it was": CPU_STATE,
@@ -52,9 +52,9 @@ CPU_STATES: Mapping[str, str | None] = {
 MEMORY_STATES: Mapping[str, str | None] = {"as it was": MEMORY_STATE, "none": None, "torn": "{"}
 OTHERS: Mapping[str, Mapping[str, str]] = {
     "none": {},
-    "promises that nobody can read": {"allocated_pods_state": '{"data":"{}","checksum":1}'},
-    "torn promises": {"allocated_pods_state": "{", "actuated_pods_state": "{"},
-    "what was done, not to be read": {"actuated_pods_state": '{"data":"{}","checksum":1}'},
+    "unreadable allocated resources": {"allocated_pods_state": '{"data":"{}","checksum":1}'},
+    "torn resources of pods": {"allocated_pods_state": "{", "actuated_pods_state": "{"},
+    "unreadable actuated resources": {"actuated_pods_state": '{"data":"{}","checksum":1}'},
     "an old status": {"pod_status_manager_state": "{"},
     "claims": {"dra_manager_state": "{"},
     "devices": {"device-plugins/kubelet_internal_checkpoint": "{"},
@@ -68,11 +68,11 @@ MACHINES: Mapping[str, Mapping[str, str]] = {
     },
 }
 RELEASES = ("", "1.27", "1.31", "1.33", "1.34", "1.35", "1.36", "1.37", "1.38")
-"""One of them is named, or none."""
+"""Releases passed to commands; empty for none."""
 
 
 class Drawn(NamedTuple):
-    """A node by the names of its parts; ``given``: a configuration is named in place of its own."""
+    """A node by the names of its parts; ``given``: a configuration is given in place of its own."""
 
     config: str
     unit: str
@@ -97,7 +97,7 @@ class Drawn(NamedTuple):
 
 
 def often(names: Mapping[str, object]) -> st.SearchStrategy[str]:
-    """Draw the first name as often as all others: where everything is off, nobody comes far."""
+    """Draw the first name as often as all others: if everything is wrong, commands stop early."""
     first, *others = names
     return st.one_of(st.just(first), st.sampled_from(others))
 
@@ -117,7 +117,7 @@ PODS = ("-T", "a=1/1,1Gi")
 
 
 def requested(*words: str) -> tuple[int, dict[str, Any], str]:
-    """Run a command, and return how it ended, its answer and what it said beside."""
+    """Run a command, and return its exit code, its answer and its standard error."""
     out, stated = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(stated):
         code = run([*words, "-o", "json"])
@@ -125,7 +125,7 @@ def requested(*words: str) -> tuple[int, dict[str, Any], str]:
 
 
 def answers(drawn: Drawn) -> Iterator[tuple[str, int, dict[str, Any], str]]:
-    """Ask every command that can tell."""
+    """Run every command that has an answer."""
     with tempfile.TemporaryDirectory() as directory:
         words = ["-m", str(written(drawn.files(), Path(directory) / "node"))]
         if drawn.given:
@@ -140,8 +140,8 @@ def answers(drawn: Drawn) -> Iterator[tuple[str, int, dict[str, Any], str]]:
         yield "checkpoint verify", *requested("checkpoint", "verify", *words, *version)
 
 
-def looked(path: str, document: dict[str, Any]) -> bool:
-    """Return whether a command has looked at state files; one that has not names the command that does."""
+def checked(path: str, document: dict[str, Any]) -> bool:
+    """Return whether a command has checked state files; one that has not names the command that does."""
     if path in ("plan", "explain"):
         unseen = str(document.get("sources", {}).get("state", {}).get("value", ""))
         missed = "are not used" in unseen
@@ -155,15 +155,15 @@ def looked(path: str, document: dict[str, Any]) -> bool:
 
 @settings(max_examples=25)
 @given(DRAWN)
-def test_all_commands_say_the_same(drawn: Drawn) -> None:
+def test_all_commands_give_the_same_answer(drawn: Drawn) -> None:
     stated: dict[str, dict[str, Any]] = {}
     for path, code, document, alongside in answers(drawn):
         if not document:
-            # What is not there is an answer for nobody, what cannot be loaded for those alone who are asked
-            # about it; state files are judged of a release that is known.
+            # Without a configuration no command has an answer; for one that cannot be loaded only those that
+            # check it have one. State files are judged for a known release.
             absent = drawn.config == "none" and not drawn.given
             nameless = path == "checkpoint verify" and not drawn.release
-            # Where both are missing, either may be said first.
+            # If both are missing, either may be reported first.
             assert code in ((2, 4) if nameless and absent else (2,) if nameless else (4,)), (path, alongside)
             assert absent or nameless or "stage" in stated["config check"], alongside
             assert absent or nameless or path in ("config versions", "plan", "explain"), alongside
@@ -171,11 +171,11 @@ def test_all_commands_say_the_same(drawn: Drawn) -> None:
         start = document["start"]
         start = start.get("from", start)
         if path in ("config check", "checkpoint verify"):
-            # A start that cannot be told is no error; what is wrong with state files is, whoever reads them.
+            # An undetermined start is not an error; what is wrong with state files is one in both commands.
             untold = start["outcome"] == "Undetermined"
             assert untold == ("undetermined" in {each["code"] for each in document["findings"]}), path
             fails = start["outcome"] != "Started"
             assert untold or fails == bool(document["summary"]["error"]), (path, document)
-        if looked(path, document) or path == "config check":
+        if checked(path, document) or path == "config check":
             stated[path] = {name: start.get(name) for name in ("outcome", "stage", "error", "why")}
     assert len({json.dumps(each) for each in stated.values()}) <= 1, stated

@@ -1,4 +1,4 @@
-"""The pickers against naive twins that follow the kubelet step by step, and the laws they keep."""
+"""The pickers compared with naive twins that follow the kubelet step by step, and laws of the pickers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_distributed_equals_its_naive_twin(
 def test_the_search_equals_its_naive_twin(
     data: st.DataObject, rules: PickerRules, group: int, free: list[int]
 ) -> None:
-    """Also on counts far beyond real NUMA nodes, where rounding makes different balances equal."""
+    """Also with counts far beyond real NUMA nodes, where rounding makes different balances equal."""
     need = data.draw(st.integers(1, 5) | st.integers(1, max(sum(free) // group, 1))) * group
     fewest = data.draw(st.integers(1, len(free)))
     split = Search(
@@ -107,7 +107,7 @@ def test_the_search_equals_its_naive_twin(
 
 
 @given(st.lists(st.integers(0, 3), max_size=7), st.integers(0, 8))
-def test_of_combinations_alike_the_first_is_left(kinds: list[int], size: int) -> None:
+def test_of_equal_combinations_the_first_is_kept(kinds: list[int], size: int) -> None:
     first: dict[tuple[int, ...], tuple[int, ...]] = {}
     for positions in combinations(range(len(kinds)), size):
         first.setdefault(tuple(kinds[position] for position in positions), positions)
@@ -128,10 +128,10 @@ def test_the_formula_for_stored_combinations_equals_shared_slices(size: int, dat
 
 
 @given(st.data(), regular_machines(), SPREADS)
-def test_packed_gives_what_is_asked_for_out_of_the_offer(
+def test_packed_picks_the_requested_number_from_the_offer(
     data: st.DataObject, machine: Machine, spread: Spread
 ) -> None:
-    """Machines whose averages are wrong break this law in the kubelet, too."""
+    """Machines whose averages are wrong break this law in the kubelet as well."""
     offered = data.draw(offers(machine))
     need, prefer_uncore = data.draw(st.integers(0, len(offered) + 2)), data.draw(st.booleans())
     result = take_packed(
@@ -144,7 +144,7 @@ def test_packed_gives_what_is_asked_for_out_of_the_offer(
 
 
 @given(st.data(), nested_machines(), RULES)
-def test_nested_machines_give_the_size_asked_for(
+def test_nested_machines_give_the_requested_size(
     data: st.DataObject, machine: Machine, rules: PickerRules
 ) -> None:
     offered = data.draw(offers(machine))
@@ -159,7 +159,7 @@ def test_nested_machines_give_the_size_asked_for(
 
 
 @given(st.data(), regular_machines(), RULES)
-def test_distributed_refuses_for_want_of_cpus_only_when_there_are_too_few(
+def test_distributed_fails_for_lack_of_cpus_only_if_there_are_too_few(
     data: st.DataObject, machine: Machine, rules: PickerRules
 ) -> None:
     offered = data.draw(offers(machine))
@@ -171,7 +171,7 @@ def test_distributed_refuses_for_want_of_cpus_only_when_there_are_too_few(
 
 
 @given(st.data(), regular_machines(), st.lists(st.integers(1, 6), max_size=6))
-def test_cpus_are_never_given_twice(data: st.DataObject, machine: Machine, needs: list[int]) -> None:
+def test_cpus_are_never_picked_twice(data: st.DataObject, machine: Machine, needs: list[int]) -> None:
     topology, rest = discovered(machine), mask_of(data.draw(offers(machine)))
     for need in needs:
         packed = take_packed(topology, rest, need)
@@ -183,10 +183,10 @@ def test_cpus_are_never_given_twice(data: st.DataObject, machine: Machine, needs
 
 
 @given(st.data(), nested_machines(), RULES)
-def test_the_same_question_has_the_same_answer(
+def test_the_same_request_has_the_same_answer(
     data: st.DataObject, machine: Machine, rules: PickerRules
 ) -> None:
-    """On the same topology and on one discovered anew, its cores told in another order."""
+    """On the same topology, and on one discovered again from cores in another order."""
     offer = mask_of(data.draw(offers(machine)))
     need = data.draw(st.integers(0, 10))
     shuffled = Machine(data.draw(st.permutations(machine.cores)), machine.unlisted_cpus)

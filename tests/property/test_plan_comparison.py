@@ -1,4 +1,4 @@
-"""Two plans side by side: the same one moves nothing, and the sides change places freely."""
+"""Two plans side by side: a plan does not differ from itself, and the sides can be swapped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> Pl
 
 
 @given(POLICIES, PODS)
-def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[StoredPod]) -> None:
+def test_a_plan_compared_with_itself_has_no_changes(policy: str, pods: list[StoredPod]) -> None:
     found = comparison_document(side(policy, pods), side(policy, pods), {})
     summary = found["summary"]
     assert (summary["changed"], summary["verdicts"], summary["containers"]) == (0, 0, 0)
@@ -42,7 +42,7 @@ def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[Stor
 
 
 @given(POLICIES, POLICIES, PODS, st.booleans())
-def test_sides_change_places(one: str, other: str, pods: list[StoredPod], whole_cores: bool) -> None:
+def test_sides_can_be_swapped(one: str, other: str, pods: list[StoredPod], whole_cores: bool) -> None:
     a, b = side(one, pods), side(other, pods, whole_cores=whole_cores)
     there, back = comparison_document(a, b, {}), comparison_document(b, a, {})
     assert there["summary"] == back["summary"]
@@ -53,7 +53,7 @@ def test_sides_change_places(one: str, other: str, pods: list[StoredPod], whole_
 
 
 @given(POLICIES, POLICIES, PODS)
-def test_what_moves_leads_from_one_side_to_the_other(one: str, other: str, pods: list[StoredPod]) -> None:
+def test_changes_lead_from_one_side_to_the_other(one: str, other: str, pods: list[StoredPod]) -> None:
     for pod in comparison_document(side(one, pods), side(other, pods), {})["pods"]:
         for container in pod["containers"]:
             before, after = (

@@ -1,6 +1,6 @@
-"""Pods that hold resources as a whole through random lives: nothing is lost but where a kubelet loses it.
+"""Pods with pod-level resources through random histories: nothing is lost unless a kubelet loses it.
 
-In the three releases that have them (KEP-5526), pods come, go, lose containers, and see kubelets restart.
+In the three releases with KEP-5526, pods are admitted, removed, lose containers, and kubelets restart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EVERYTHING = (1 << 16) - 1
 
 
 class Lost(NamedTuple):
-    """What nobody owns any more: CPUs, and memory's assignments by NUMA node."""
+    """What no longer has an owner: CPUs, and assignments of memory by NUMA node."""
 
     cpus: int
     assignments: dict[int, int]
@@ -80,7 +80,7 @@ class PodLevelLife(RuleBasedStateMachine):
 
     @rule(pod=pods, place=st.integers(0, 4))
     def remove_a_container(self, pod: Pod, place: int) -> None:
-        """Until the last one goes, nothing comes back to anybody."""
+        """Until the last one is removed, no CPU returns to the shared pool."""
         names = [each.name for each in pod.all_containers]
         before = self.node.state.default
         self.node.remove_container(pod.uid, names[place % len(names)])
@@ -90,7 +90,7 @@ class PodLevelLife(RuleBasedStateMachine):
 
     @rule()
     def restart_and_admit_running_pods_again(self) -> None:
-        """A kubelet that finds something missing does not start; one of 1.38 never finds that."""
+        """A kubelet does not start if something is missing, which never happens with 1.38."""
         pods = list(self.node.active.values())
         node = self.restarted()
         if node is None:
@@ -105,7 +105,7 @@ class PodLevelLife(RuleBasedStateMachine):
                 assert node.state.assignments.get(admission.pod.uid) == before.get(admission.pod.uid)
 
     def cut_short(self, pod: Pod, before: Mapping[str, Mapping[str, int]]) -> bool:
-        """Return whether a container of a pod has been released: then a kubelet cuts again or starts over."""
+        """Return whether a container of a pod has been released: then a kubelet divides the pod again."""
         return pod.uid not in before or len(before[pod.uid]) < len(pod.all_containers)
 
     def judge(self, admission: Admission) -> None:
@@ -120,13 +120,13 @@ class PodLevelLife(RuleBasedStateMachine):
                     self.lost.assignments[node] = self.lost.assignments.get(node, 0) + 1
             self.lost = self.lost._replace(cpus=self.lost.cpus | found.lost_cpus)
         if uid in self.node.state.pod_entries and uid not in self.node.state.assignments:
-            # More than the pod has was asked of its CPUs: they stay taken, for good.
+            # The containers requested more CPUs than the pod has: they stay taken for good.
             assert isinstance(admission.verdict, Rejected)
             assert admission.verdict.reason == "UnexpectedAdmissionError"
             self.stranded.add(uid)
 
     def restarted(self) -> Node | None:
-        """Start another kubelet on the files, None where it refuses them."""
+        """Start another kubelet on the files; return None if it rejects them."""
         reader = StateReader(minor=self.minor, pod_level_managers=True)
         cpu = read_cpu_state(write_cpu_state(self.node.cpu.state_file(), reader), reader)
         memory = read_memory_state(write_memory_state(self.node.memory.state_file(), reader), reader)
@@ -137,7 +137,7 @@ class PodLevelLife(RuleBasedStateMachine):
         return node if refused is None else None
 
     @invariant()
-    def every_cpu_is_somebodys_but_those_that_are_lost(self) -> None:
+    def every_cpu_that_is_not_lost_has_one_owner(self) -> None:
         state = self.node.state
         assert state.owned == EVERYTHING & ~self.lost.cpus
         seen = state.default
@@ -148,8 +148,8 @@ class PodLevelLife(RuleBasedStateMachine):
         assert state.pod_entries.keys() - state.assignments.keys() <= self.stranded
 
     @invariant()
-    def a_pod_has_what_its_slices_and_its_pool_are(self) -> None:
-        """The slices of containers that run beside each other are apart, and the pool is what is left."""
+    def a_pod_has_its_slices_and_its_pool(self) -> None:
+        """The slices of containers that run at the same time are disjoint, and the pool is the rest."""
         state = self.node.state
         for uid, held in state.assignments.items():
             pod, whole = self.node.active.get(uid), state.pod_entries[uid]
@@ -181,7 +181,7 @@ class PodLevelLife(RuleBasedStateMachine):
 
 
 def parts_of(pod: Pod, held: Mapping[str, int]) -> tuple[list[int], list[int], list[int]]:
-    """Sort a pod's CPUs: slices and pools of containers that last, and what init containers use."""
+    """Sort a pod's CPUs: slices and pools of lasting containers, and what init containers use."""
     slices, pools, borrowed = [], [], []
     for container in pod.all_containers:
         cpus = held[container.name]

@@ -1,4 +1,4 @@
-"""Laws of linting: it survives everything, and a manifest without errors can be planned."""
+"""Laws of linting: it never crashes, and a manifest without errors can be planned."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def lint(text: str, by: LintRules) -> list[Linted]:
 
 
 def as_yaml(value: object) -> str:
-    """Write what every YAML parser reads as JSON parsers read JSON."""
+    """Write YAML that every parser reads the same way as JSON."""
     return "---\n" + json.dumps(value, indent=1)
 
 
@@ -117,7 +117,7 @@ def test_no_text_ends_in_a_traceback(text: str, by: LintRules) -> None:
 
 @given(pods, settings)
 def test_a_pod_without_errors_can_be_planned(pod: Mapping[str, Any], by: LintRules) -> None:
-    """The other way round does not hold: planning asks less of a pod than the API server."""
+    """The reverse does not hold: planning requires less of a pod than the API server."""
     (linted,) = lint(json.dumps(pod), by)
     try:
         (planned,) = read_pods(json.dumps(pod), "input").pods
@@ -132,7 +132,7 @@ def test_a_pod_without_errors_can_be_planned(pod: Mapping[str, Any], by: LintRul
 
 
 @given(pods, settings, st.sampled_from(["", "static", "none"]), st.sampled_from(["", "Static"]))
-def test_pods_without_errors_are_looked_at_for_the_kubelet(
+def test_pods_without_errors_are_checked_for_the_kubelet(
     pod: Mapping[str, Any], by: LintRules, cpu_policy: str, memory_policy: str
 ) -> None:
     (linted,) = lint(json.dumps(pod), by)
@@ -144,13 +144,13 @@ def test_pods_without_errors_are_looked_at_for_the_kubelet(
 
 
 @given(pods, settings)
-def test_notation_changes_places_only(pod: Mapping[str, Any], by: LintRules) -> None:
+def test_notation_changes_only_places(pod: Mapping[str, Any], by: LintRules) -> None:
     from_json, from_yaml = (lint(text, by) for text in (json.dumps(pod), as_yaml(pod)))
     assert [each.findings for each in from_json] == [each.findings for each in from_yaml]
 
 
 @given(pods, settings)
-def test_findings_about_parts_that_are_there_point_at_them(pod: Mapping[str, Any], by: LintRules) -> None:
+def test_findings_about_existing_parts_point_at_them(pod: Mapping[str, Any], by: LintRules) -> None:
     (document,) = documents_of(as_yaml(pod).encode(), "input")
     assert isinstance(document, Document)
     for linted in lint_document(document, by):
@@ -160,10 +160,12 @@ def test_findings_about_parts_that_are_there_point_at_them(pod: Mapping[str, Any
 
 
 @given(pods, settings)
-def test_pods_and_their_workloads_are_refused_alike(pod: Mapping[str, Any], by: LintRules) -> None:
-    """What a pod is refused for, its workload or the workload's pods are refused for, too.
+def test_pods_and_their_workloads_are_rejected_for_the_same_reasons(
+    pod: Mapping[str, Any], by: LintRules
+) -> None:
+    """If a pod is rejected, its workload or the workload's pods are rejected for the same reason.
 
-    A kubelet's files hold no workloads.
+    A kubelet's files contain no workloads.
     """
     spec, by = pod["spec"], replace(by, static=False)
     head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
@@ -186,8 +188,8 @@ QUANTITY = re.compile(shapes().schema["$defs"]["quantity"]["pattern"], re.ASCII)
 
 
 @given(st.from_regex(r"\A[+-]?[0-9.]{0,4}([eEinumkKMGTP]{0,2}[-+]?[0-9]?)\Z") | st.sampled_from(AMOUNTS))
-def test_the_schema_takes_the_amounts_that_kubernetes_takes(text: str) -> None:
-    """But for those without a digit, which the API server reads as zero, and nobody means."""
+def test_the_schema_accepts_the_amounts_that_kubernetes_accepts(text: str) -> None:
+    """Except those without a digit, which the API server reads as zero and are never intended."""
     taken = True
     try:
         Quantity.parse(text)

@@ -1,4 +1,4 @@
-"""Laws of what is derived from pods: classes, sums, weights, scores, orders, advice."""
+"""Laws of values derived from pods: classes, sums, weights, scores, orders, advice."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def containers(kind: st.SearchStrategy[ContainerKind]) -> st.SearchStrategy[Cont
 
 
 def numbered(pod: Pod) -> Pod:
-    """Give every container a name of its own."""
+    """Give every container a unique name."""
     inits = tuple(replace(each, name=f"i{n}") for n, each in enumerate(pod.init_containers))
     apps = tuple(replace(each, name=f"a{n}") for n, each in enumerate(pod.containers))
     return pod._replace(init_containers=inits, containers=apps)
@@ -101,7 +101,7 @@ def test_effective_amounts_are_the_schedulers(pod: Pod) -> None:
 
 @given(pods)
 def test_requests_are_the_larger_of_running_and_starting(pod: Pod) -> None:
-    """The sum of KEP-753, written down once more, in numbers."""
+    """The sum of KEP-753, computed again with plain numbers."""
     for name in ("cpu", "memory", "hugepages-2Mi"):
         before = peak = 0
         for container in pod.init_containers:
@@ -129,7 +129,7 @@ def test_a_weight_read_back_is_never_more(weight: int) -> None:
 
 
 @given(pods, rules)
-def test_nothing_a_pod_says_ends_in_an_error(pod: Pod, by: PodRules) -> None:
+def test_no_pod_ends_in_an_error(pod: Pod, by: PodRules) -> None:
     facts = pod_facts(pod, NodeOfPods(rules=by, memory=64 << 30, static=frozenset({"cpu"})))
     assert len(facts.containers) == len(pod.all_containers)
     assert facts.cgroup.shares >= 2
@@ -145,14 +145,14 @@ def test_every_amount_has_a_source(pod: Pod, by: PodRules) -> None:
 
 
 @given(pods, rules)
-def test_storing_changes_nothing_that_is_stored(pod: Pod, by: PodRules) -> None:
+def test_storing_a_stored_pod_changes_nothing(pod: Pod, by: PodRules) -> None:
     once = provenance(pod, by).pod
     assert provenance(once._replace(phase="Running"), by).pod == once._replace(phase="Running")
     assert stored(once, by.server) == once
 
 
 @given(pods)
-def test_a_pod_cgroup_is_limited_only_if_all_of_it_is(pod: Pod) -> None:
+def test_a_pod_cgroup_is_limited_only_if_all_its_containers_are(pod: Pod) -> None:
     own = {} if pod.resources is None else pod.resources.limits
     values = pod_cgroup(pod, pod_qos(pod).qos_class, CgroupSettings())
     unlimited = [each for each in pod.containers if not each.resources.limits.get("memory", Quantity()).sign]
@@ -172,7 +172,7 @@ def test_exclusive_cpus_change_nothing_but_the_quota(pod: Pod, exclusive: bool) 
 
 @given(pods, st.integers(1 << 30, 1 << 40))
 def test_scores_are_kept_in_bounds(pod: Pod, memory: int) -> None:
-    """Only requests that the API server refuses lead beyond 1000."""
+    """Only requests that the API server rejects result in more than 1000."""
     sound = pod._replace(resources=None)
     qos = pod_qos(sound).qos_class
     for container in sound.all_containers:
@@ -182,7 +182,7 @@ def test_scores_are_kept_in_bounds(pod: Pod, memory: int) -> None:
 
 
 @given(st.lists(st.tuples(pods, st.none() | st.integers(0, 4 << 30)), max_size=5))
-def test_eviction_puts_those_in_front_that_exceed(usage: list[tuple[Pod, int | None]]) -> None:
+def test_eviction_starts_with_pods_that_exceed_their_requests(usage: list[tuple[Pod, int | None]]) -> None:
     ranked = eviction_order(usage)
     assert len(ranked) == len(usage)
     levels = [
@@ -192,7 +192,7 @@ def test_eviction_puts_those_in_front_that_exceed(usage: list[tuple[Pod, int | N
 
 
 @given(pods)
-def test_advice_helps_and_nothing_of_it_can_be_left_out(pod: Pod) -> None:
+def test_advice_helps_and_no_part_of_it_can_be_left_out(pod: Pod) -> None:
     pod = stored(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)
@@ -204,7 +204,7 @@ def test_advice_helps_and_nothing_of_it_can_be_left_out(pod: Pod) -> None:
 
 
 @given(pods)
-def test_there_is_advice_for_everybody(pod: Pod) -> None:
+def test_there_is_advice_for_every_container(pod: Pod) -> None:
     pod = stored(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)

@@ -64,7 +64,7 @@ def test_no_template_ends_in_a_traceback(text: str) -> None:
 
 
 @given(st.lists(pods, max_size=6))
-def test_uids_are_unique_and_stay(given_pods: list[Pod]) -> None:
+def test_uids_are_unique_and_stable(given_pods: list[Pod]) -> None:
     identified = with_uids(given_pods)
     assert len({pod.uid for pod in identified}) == len(given_pods)
     assert with_uids(identified) == identified
@@ -77,7 +77,7 @@ def test_defaults_are_applied_once(pod: Pod) -> None:
 
 
 @given(pods)
-def test_defaults_leave_what_was_given(pod: Pod) -> None:
+def test_defaults_keep_given_values(pod: Pod) -> None:
     filled = stored(pod)
     for before, after in zip(pod.all_containers, filled.all_containers, strict=True):
         assert before.resources.limits.keys() == after.resources.limits.keys()
@@ -93,7 +93,7 @@ def test_pod_requests_cover_every_container(pod: Pod) -> None:
 
 
 @given(pods)
-def test_without_sidecars_order_of_init_containers_is_indifferent(pod: Pod) -> None:
+def test_without_sidecars_the_order_of_init_containers_does_not_matter(pod: Pod) -> None:
     plain = [replace(item, kind=ContainerKind.INIT) for item in pod.init_containers]
     forward = pod._replace(init_containers=tuple(plain))
     backward = pod._replace(init_containers=tuple(reversed(plain)))
@@ -102,7 +102,7 @@ def test_without_sidecars_order_of_init_containers_is_indifferent(pod: Pod) -> N
 
 
 @given(pods)
-def test_guaranteed_pods_request_what_they_are_limited_to(pod: Pod) -> None:
+def test_guaranteed_pods_request_their_limits(pod: Pod) -> None:
     verdict = pod_qos(pod)
     assert verdict.reason
     if verdict.qos_class is QosClass.GUARANTEED and pod.resources is None:

@@ -60,7 +60,7 @@ def away_from_zero(number: Fraction) -> int:
 
 
 def held(text: str) -> Fraction:
-    """Return what the notation means, by its definition: rounded to nano, binary suffixes capped."""
+    """Return the value of the notation by its definition: rounded to nano, binary suffixes capped."""
     match = re.fullmatch(r"([+-]?[0-9.]+)(.*)", text)
     assert match
     number, suffix = match.groups()
@@ -93,7 +93,7 @@ def test_parsing_agrees_with_the_definition(text: str) -> None:
 
 
 @given(st.text() | st.text("0123456789.+-eEinumkKMGTP", max_size=12))
-def test_any_text_is_read_or_refused_in_known_words(text: str) -> None:
+def test_any_text_is_read_or_rejected_in_known_words(text: str) -> None:
     refusal = refusal_of(text)
     assert refusal is None or refusal.startswith(REFUSALS)
 
@@ -123,13 +123,13 @@ def test_order_equality_and_hash_agree_with_rational_numbers(left: str, right: s
 
 
 @given(st.integers(-(10**12), 10**12))
-def test_spellings_of_one_value_are_equal_and_hash_alike(number: int) -> None:
+def test_spellings_of_one_value_are_equal_and_have_the_same_hash(number: int) -> None:
     spellings = {Quantity.parse(f"{number}{text}") for text in ("", ".0", "e0", "000m", "000000000n")}
     assert len(spellings) == 1
 
 
 @given(QUANTITIES, QUANTITIES, QUANTITIES)
-def test_addition_is_exact_whatever_the_order(a: Quantity, b: Quantity, c: Quantity) -> None:
+def test_addition_is_exact_in_any_order(a: Quantity, b: Quantity, c: Quantity) -> None:
     assert exact(a + b) == exact(a) + exact(b)
     assert a + b == b + a
     assert (a + b) + c == a + (b + c)
@@ -144,7 +144,7 @@ def test_subtraction_undoes_addition(a: Quantity, b: Quantity) -> None:
 
 
 @given(QUANTITIES, QUANTITIES)
-def test_a_sum_takes_the_right_format_only_when_left_is_zero(a: Quantity, b: Quantity) -> None:
+def test_a_sum_has_the_right_operands_format_only_if_the_left_is_zero(a: Quantity, b: Quantity) -> None:
     assert (a + b).format is (a.format if a.sign else b.format)
     assert (a - b).format is (a + b).format
 
@@ -178,6 +178,6 @@ def test_rounding_to_milli_moves_away_from_zero_by_less_than_a_milli(quantity: Q
 
 
 @given(st.integers(-(2**63), INT64_MAX))
-def test_numbers_come_back_as_they_went_in(number: int) -> None:
+def test_numbers_are_returned_unchanged(number: int) -> None:
     assert Quantity.from_value(number).exact_int64 == number
     assert Quantity.from_milli(number).milli_value == number

@@ -1,8 +1,8 @@
-"""Recorded answers on one field, put together: what kubelets refuse of each, they refuse of all at once.
+"""Recorded answers on one field, combined: what kubelets reject in each field, they reject in all at once.
 
-That is an oracle beside the table of rules: what a configuration of several fields should be told is what
-kubelets have said of its parts, but where fields depend on each other. Which do is learnt from recordings of
-two fields at a time, and that nothing else does is tried on recordings of up to eight.
+That is an oracle next to the table of rules: the errors of a configuration of several fields should be those
+of its parts, unless fields depend on each other. Which do is learnt from recordings of
+two fields at a time, and that no others do is tested on recordings of up to eight.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfigura
 MACHINE = read_machine("synthetic:1s2n4c2t,mem=16Gi")
 RECORDED = range(27, 37)
 LEFT_OUT = frozenset({"featureGates", "logging", "showHiddenMetricsForVersion"})
-"""Gates decide on other fields; the other two hang on what was linked into the binary that was recorded."""
+"""Gates affect other fields; the other two depend on what was linked into the recorded binary."""
 Config = dict[str, Any]
 
 
 @cache
 def answers(minor: int) -> dict[str, str | None]:
-    """Return the error of every recorded configuration, empty where it is valid, None for one of a gate."""
+    """Return the error of every recorded configuration: empty if it is valid, None if a gate is wrong."""
     folder = CORPUS if minor == 36 else CORPUS / f"1.{minor}"
     with gzip.open(folder / "validation.jsonl.gz", "rt", encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines]
@@ -57,13 +57,13 @@ def written(config: Config) -> str:
 
 
 def parts(text: str) -> set[str]:
-    """Take errors apart at every comma: in whatever order they come, the pieces are the same."""
+    """Split errors at every comma: the pieces are the same in any order of the errors."""
     inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     return set(inner.split(", ")) if inner else set()
 
 
 def predicted(config: Config, minor: int) -> set[str] | None:
-    """Put together what was said of each field alone; None where one was not recorded."""
+    """Combine the errors of each single field; return None if one was not recorded."""
     found = [answers(minor).get(written({name: value})) for name, value in config.items()]
     if any(each is None for each in found):
         return None
@@ -84,7 +84,7 @@ def tied(minor: int) -> frozenset[frozenset[str]]:
 
 @cache
 def all_tied() -> frozenset[frozenset[str]]:
-    """Join what is learnt of all releases: not every pair was recorded for each."""
+    """Join what is learnt from all releases: not every pair was recorded for each."""
     return frozenset().union(*(tied(minor) for minor in RECORDED))
 
 
@@ -101,7 +101,7 @@ def single_fields(minor: int) -> tuple[Config, ...]:
 
 
 def reported(config: Config, minor: int) -> tuple[set[str], bool]:
-    """Validate; return what is wrong, and whether a whole start is refused for it."""
+    """Validate; return the errors, and whether a whole start fails because of them."""
     version = KubeletVersion(minor)
     loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
     subject = Subject(config=loaded.config, gates=FeatureGates.for_minor(minor))
@@ -125,7 +125,7 @@ def test_what_is_learnt_holds_for_recordings_of_many_fields(minor: int) -> None:
 
 @settings(max_examples=400)
 @given(minor=st.sampled_from(RECORDED), data=st.data())
-def test_recombined_fields_are_told_what_kubelets_say_of_each(minor: int, data: st.DataObject) -> None:
+def test_recombined_fields_have_the_errors_of_each_field(minor: int, data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.sampled_from(single_fields(minor)), min_size=2, max_size=8))
     config: Config = {}
     for each in chosen:

@@ -12,7 +12,7 @@ from cpuctl.engine.cpu.picking.balance import Remainder
 
 @st.composite
 def remainders(draw: st.DrawFn) -> Remainder:
-    """Draw some groups, no more than the nodes have, for nodes with a group each or more."""
+    """Draw a number of groups, at most what the nodes have, for nodes with at least one group each."""
     group = draw(st.integers(1, 4))
     left = draw(st.lists(st.integers(group, 3 * group + 1), min_size=1, max_size=5))
     groups = draw(st.integers(1, sum(count // group for count in left)))
@@ -24,7 +24,7 @@ def change_of(before: tuple[int, ...], after: list[int]) -> int:
 
 
 def dealt(dealing: Remainder, subset: tuple[int, ...]) -> int | None:
-    """Deal round after round, as the kubelet does; None where a round deals nothing."""
+    """Deal round after round, as the kubelet does; return None if a round deals nothing."""
     left, groups = list(dealing.left), dealing.groups
     while groups:
         before = groups
@@ -37,20 +37,20 @@ def dealt(dealing: Remainder, subset: tuple[int, ...]) -> int | None:
     return change_of(dealing.left, left)
 
 
-def has_room(dealing: Remainder, subset: tuple[int, ...]) -> bool:
+def is_sufficient(dealing: Remainder, subset: tuple[int, ...]) -> bool:
     unit = dealing.group if dealing.whole else 1
     return sum(dealing.left[node] // unit * unit for node in subset) >= dealing.groups * dealing.group
 
 
 @given(remainders())
-def test_a_subset_is_dealt_to_round_after_round(dealing: Remainder) -> None:
-    """Larger subsets come first; one that is left out changes what one before it has changed."""
+def test_a_subset_is_dealt_to_in_rounds(dealing: Remainder) -> None:
+    """Larger subsets come first; one that is left out has the same change as an earlier one."""
     known: set[int | None] = set()
     for size in range(len(dealing.left), 0, -1):
         deals = dict(dealing.deals(size))
         assert all(change == dealt(dealing, subset) for subset, change in deals.items())
         for subset in combinations(range(len(dealing.left)), size):
-            if has_room(dealing, subset):
+            if is_sufficient(dealing, subset):
                 assert subset in deals or dealt(dealing, subset) in known
                 known.add(dealt(dealing, subset))
             else:
@@ -70,7 +70,7 @@ def test_no_deal_is_below_its_bounds(dealing: Remainder) -> None:
 
 @given(remainders())
 def test_a_bound_is_the_best_of_all_ways_to_deal_to_the_fullest(dealing: Remainder) -> None:
-    """With a size, that many get a group or more each; a lower bound would exclude less."""
+    """With a size, that many nodes get at least one group each; a lower bound would exclude less."""
     for size in range(len(dealing.left) + 1):
         each = min(size, dealing.groups)
         fullest = tuple(sorted(dealing.left, reverse=True)[: each or None])

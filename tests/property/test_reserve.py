@@ -1,4 +1,4 @@
-"""What is proposed to reserve makes a kubelet start: on any machine, of any amounts, in every spread."""
+"""A kubelet starts with the proposed reservations: on any machine, with any amounts, in every spread."""
 
 from __future__ import annotations
 
@@ -113,8 +113,10 @@ def reserved(started: Started) -> int:
 
 
 @given(st.data(), machines(), configurations())
-def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo, text: str) -> None:
-    """Where there is no proposal, no reserved memory could have made that kubelet start."""
+def test_a_proposal_is_missing_only_if_there_can_be_none(
+    data: st.DataObject, info: MachineInfo, text: str
+) -> None:
+    """Without a proposal, no reserved memory could make that kubelet start."""
     kubelet = loaded_kubelet(text)
     request = ReserveRequest(memory=data.draw(reserve_requests(info)).memory)
     found = propose(info, kubelet, request)
@@ -147,7 +149,7 @@ def test_chosen_cpus_are_on_the_machine_and_leave_some(
     except ValueError:
         return
     if isinstance(found, NoProposal):
-        # cAdvisor's total counts otherwise than its list: more may be reserved than it says there is.
+        # cAdvisor's total differs from its list: more may be reserved than the total.
         assert info.num_cpus < sum(len(core.threads) for node in info.nodes for core in node.cores)
         assert isinstance(found.outcome, StartRefused)
         assert found.outcome.stage == "nodeAllocatable"

@@ -1,4 +1,4 @@
-"""Pods that are resized over and over: what was promised stays, and no CPU is lost or owned twice."""
+"""Pods that are resized again and again: baselines are kept, and no CPU is lost or owned twice."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ MACHINE: MachineInfo = with_memory(
 WORDS = StateReader(minor=38, exclusive_resize=True)
 KINDS = [ContainerKind.INIT, ContainerKind.SIDECAR]
 SIZES = st.lists(st.integers(-3, 4), min_size=6, max_size=6)
-"""By how many CPUs the containers of a pod are to grow; no pod has more of them."""
+"""By how many CPUs the containers of a pod grow; no pod has more containers."""
 
 
 class ResizedPods(RuleBasedStateMachine):
-    """Pods come and go, are resized as the KEP wants it, and the kubelet restarts."""
+    """Pods are admitted, removed and resized under the KEP's reading, and the kubelet restarts."""
 
     pods = Bundle("pods")
 
@@ -95,7 +95,7 @@ class ResizedPods(RuleBasedStateMachine):
 
     @rule(uid=pods, sizes=SIZES)
     def resize(self, uid: str, sizes: list[int]) -> None:
-        """A container grows to a superset, shrinks to what lies between promise and present, or stays."""
+        """A container grows to a superset, shrinks to between its baseline and its CPUs, or keeps them."""
         before, resized = self.requested(uid, sizes, resize_by_kep)
         if resized is None:
             return
@@ -136,7 +136,7 @@ class ResizedPods(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """The file brings back promises, too."""
+        """The file also restores baselines."""
         text = write_cpu_state(self.node.cpu.state_file(), WORDS)
         node = self.fresh()
         refused = node.restore(read_cpu_state(text, WORDS))
@@ -148,7 +148,7 @@ class ResizedPods(RuleBasedStateMachine):
         self.node = node
 
     @invariant()
-    def what_was_promised_is_held(self) -> None:
+    def baselines_are_held(self) -> None:
         state = self.node.state
         assert names(state.baselines) == names(state.assignments)
         for uid, held in state.assignments.items():
@@ -166,7 +166,7 @@ class ResizedPods(RuleBasedStateMachine):
 
 
 def grown(pod: StoredPod, sizes: Iterable[int]) -> StoredPod:
-    """Return the pod with containers of other sizes, half a CPU at least."""
+    """Return the pod with containers of other sizes, at least half a CPU."""
     wanted = {}
     for each, more in zip(pod.all_containers, sizes, strict=False):
         size = each.resources.limits["cpu"].milli_value
@@ -177,7 +177,7 @@ def grown(pod: StoredPod, sizes: Iterable[int]) -> StoredPod:
 
 
 def due(node: Node, uid: str, container: str) -> int | None:
-    """Return what a container has, or will once its delay has passed; None where it shares."""
+    """Return what a container has, or will have after its delay; None if it shares."""
     awaited = node.state.awaited(uid, container)
     return node.state.assigned(uid, container) if awaited is None else awaited
 
@@ -202,7 +202,7 @@ class ResizedByTheKEP(ResizedPods):
     """No CPU has two owners at the same time, whatever happens."""
 
     @invariant()
-    def cpus_are_shared_or_one_pods(self) -> None:
+    def every_cpu_is_shared_or_held_by_one_pod(self) -> None:
         seen = self.node.state.default
         for held in self.node.state.assignments.values():
             owned = union(held.values())
@@ -222,9 +222,9 @@ class ResizedByTheKEP(ResizedPods):
 
 
 class ResizedByBoth(ResizedPods):
-    """After the reference implementation's mistakes, too, promises hold and nothing is lost.
+    """Even after the reference implementation's mistakes, baselines are kept and nothing is lost.
 
-    But CPUs may have two owners: a sidecar that it lets out of the shared pool gets some that an init
+    But CPUs may have two owners: a sidecar that it moves out of the shared pool gets some that an init
     container has lent to others already, and these are shared again once that one shrinks.
     """
 

@@ -1,4 +1,4 @@
-"""The change that gives a container CPUs of its own: no smaller one does, whatever is edited."""
+"""The change that gives a container exclusive CPUs is minimal: no smaller edit does."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ AMOUNTS: Mapping[str, tuple[str, ...]] = {
     "memory": ("", "1Gi", "2Gi"),
 }
 EDITS: Mapping[str, tuple[str, ...]] = {"cpu": ("", "1", "2"), "memory": ("", "1Gi", "2Gi")}
-"""What an amount can be set to; empty is taking it out."""
+"""What an amount can be set to; empty removes it."""
 SIDES = ("requests", "limits")
 MOST_TRIED = 2
-"""Changes at once: beyond that there are too many to try."""
+"""Changes at a time: of more there are too many to try."""
 
 FEW = settings(suppress_health_check=[HealthCheck.filter_too_much])
-"""Most pods are refused by the API server, or have CPUs of their own already."""
+"""The API server rejects most pods, or they already have exclusive CPUs."""
 
 Place = tuple[int, str, str]
-"""Which container, the pod as a whole being -1, which side and which resource."""
+"""The container (-1 is the pod itself), the side and the resource."""
 WHOLE = -1
 
 
@@ -86,7 +86,7 @@ def with_edits(pod: Pod, edits: Mapping[Place, str]) -> Pod:
 
 
 def smaller(pod: Pod, most: int) -> Iterator[Pod]:
-    """Yield the pod after every change of at most so many amounts; taking spec.resources out is one."""
+    """Yield the pod after every change of at most this many amounts; removing spec.resources is one."""
     numbers = [*range(len(pod.containers)), *(() if pod.resources is None else (WHOLE,))]
     places: list[Place] = [(number, side, name) for number in numbers for side in SIDES for name in EDITS]
     for count in range(1, most + 1):
@@ -100,7 +100,7 @@ def smaller(pod: Pod, most: int) -> Iterator[Pod]:
 
 
 def due(pod: Pod, *, managers: bool, scope: str) -> int:
-    """Count the CPUs that the first container is due, once an API server has taken the pod."""
+    """Count the CPUs that the first container is due, once an API server has stored the pod."""
     stored = stored_pod(pod, RULES)
     claims = partial(exclusive_claim, pod_level_managers=managers, scope=scope)
     count = claims(stored, stored.containers[0], pod_qos(stored)).cpus
@@ -128,12 +128,12 @@ def test_no_smaller_change_of_a_pod_helps(pod: Pod) -> None:
 
 @settings(FEW, max_examples=15)
 @given(WHOLE_PODS)
-def test_no_smaller_change_of_a_pod_with_resources_of_its_own_helps(pod: Pod) -> None:
+def test_no_smaller_change_of_a_pod_with_pod_level_resources_helps(pod: Pod) -> None:
     check(pod)
 
 
 @settings(FEW, max_examples=15)
 @given(GUARANTEED_PODS, st.sampled_from(["container", "pod"]))
-def test_no_smaller_change_helps_where_managers_divide_the_pod(pod: Pod, scope: str) -> None:
-    """KEP-5526: its own resources decide on its class, and what is not written follows from containers."""
+def test_no_smaller_change_helps_if_managers_divide_the_pod(pod: Pod, scope: str) -> None:
+    """KEP-5526: pod-level resources decide the QoS class, and missing ones are derived from containers."""
     check(pod, managers=True, scope=scope)

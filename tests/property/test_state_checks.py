@@ -1,4 +1,4 @@
-"""Laws of what is found in state files: a kubelet refuses a file exactly where something is wrong with it."""
+"""Laws of findings on state files: a kubelet rejects a file exactly if something is wrong with it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NUMBERS = ("total", "system_reserved", "allocatable", "reserved", "free")
 
 @st.composite
 def states(draw: st.DrawFn) -> MemoryStateFile:
-    """Draw a state that is right, and then change some of its numbers."""
+    """Draw a correct state, and then change some of its numbers."""
     held = draw(HELD)
     right = MemoryStateFile(policy_name="Static", machine_state=MACHINE, entries=held)
     tables = dict(replayed(right, MACHINE).tables)
@@ -69,7 +69,7 @@ def changed(draw: st.DrawFn, node: MemoryNode) -> MemoryNode:
 
 
 @given(states(), st.sampled_from([MACHINE, LARGER]))
-def test_a_kubelet_refuses_memory_exactly_where_something_is_found(
+def test_a_kubelet_rejects_memory_exactly_if_something_is_found(
     state: MemoryStateFile, fresh: Mapping[int, MemoryNode]
 ) -> None:
     verdict = restored(state, fresh)

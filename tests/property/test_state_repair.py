@@ -1,4 +1,4 @@
-"""Laws of repaired state files: what runs keeps what it may, nothing is lost, the kubelet starts."""
+"""Laws of repaired state files: running pods keep what they may, nothing is lost, the kubelet starts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS = st.fixed_dictionaries(
 
 @dataclass(frozen=True)
 class World:
-    """A machine with its policy, a state that may be anything, and who runs (None: nobody says)."""
+    """A machine with its policy, an arbitrary state, and the owners that run, which may be unknown."""
 
     policy: StaticPolicy
     state: CPUStateFile
@@ -116,7 +116,7 @@ def kept_entries(world: World) -> dict[str, dict[str, CPUSet]]:
 
 
 def by_pod(entries: Mapping[str, Mapping[str, CPUSet]], pods: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
-    """Return what every pod holds in all, as far as a container of it holds any."""
+    """Return what every pod holds in total, if any of its containers holds CPUs."""
     held: dict[str, CPUSet] = {}
     for uid, containers in entries.items():
         held[uid] = pods.get(uid, CPUSet())
@@ -126,7 +126,7 @@ def by_pod(entries: Mapping[str, Mapping[str, CPUSet]], pods: Mapping[str, CPUSe
 
 
 @given(worlds())
-def test_a_kubelet_starts_on_it(world: World) -> None:
+def test_a_kubelet_starts_on_a_repaired_state(world: World) -> None:
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
@@ -143,7 +143,7 @@ def names(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, set[str]]:
 
 
 @given(worlds())
-def test_who_runs_keeps_the_number_of_cpus_and_every_one_that_it_may_keep(world: World) -> None:
+def test_running_containers_keep_their_number_of_cpus_and_all_that_they_may_keep(world: World) -> None:
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
@@ -177,7 +177,7 @@ def test_no_cpu_has_two_owners_and_none_is_lost(world: World) -> None:
 
 
 @given(worlds())
-def test_what_containers_share_they_still_share_and_promises_are_kept(world: World) -> None:
+def test_shared_cpus_stay_shared_and_baselines_are_kept(world: World) -> None:
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
@@ -196,7 +196,7 @@ def test_what_containers_share_they_still_share_and_promises_are_kept(world: Wor
 
 
 @given(worlds())
-def test_it_is_refused_only_where_there_are_too_few_cpus(world: World) -> None:
+def test_a_repair_fails_only_if_there_are_too_few_cpus(world: World) -> None:
     result = world.repaired()
     before = kept_entries(world)
     pods = world.state.pod_entries if world.keeps_pods else {}
@@ -207,7 +207,7 @@ def test_it_is_refused_only_where_there_are_too_few_cpus(world: World) -> None:
 
 
 @given(worlds())
-def test_nothing_is_done_twice(world: World) -> None:
+def test_a_second_repair_does_nothing(world: World) -> None:
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
@@ -216,8 +216,8 @@ def test_nothing_is_done_twice(world: World) -> None:
 
 
 @given(worlds())
-def test_every_change_is_told(world: World) -> None:
-    """Who has other CPUs than before, or none any more, is named in an action."""
+def test_every_change_is_reported(world: World) -> None:
+    """Every container whose CPUs change or are removed is named in an action."""
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
@@ -258,7 +258,7 @@ DRIFTS = st.tuples(*[st.one_of(st.just(0), st.integers(-MOST_DRIFT, MOST_DRIFT),
 
 
 @given(HELD, DRIFTS)
-def test_memory_is_taken_over_as_it_is_and_entries_stay(
+def test_current_memory_is_adopted_and_entries_stay(
     held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]], drifts: tuple[int, int]
 ) -> None:
     state = memory_state(held)
@@ -276,7 +276,7 @@ def test_memory_is_taken_over_as_it_is_and_entries_stay(
 
 
 @given(HELD, DRIFTS)
-def test_a_reboot_is_told_from_a_change(
+def test_a_reboot_is_distinguished_from_a_change(
     held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]], drifts: tuple[int, int]
 ) -> None:
     state = memory_state(held)

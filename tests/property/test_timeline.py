@@ -1,4 +1,4 @@
-"""Random histories: no CPU is owned twice or lost, nothing is taken early, and what comes is told first."""
+"""Random histories: no CPU is owned twice or lost, none is taken early, and changes are published first."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ BEGINNING: list[dict[str, Any]] = [
     {"at": "0s", "resize": {"pod": "one", "containers": {"app": {"cpu": 6}}}},
     {"at": "0s", "resize": {"pod": "duo", "containers": {"rx": {"cpu": 4}, "tx": {"cpu": 4}}}},
 ]
-"""Everybody has more than was promised, so that there is something to take."""
+"""All pods have more than their baselines, so that there are CPUs to take away."""
 
 
 @st.composite
@@ -122,7 +122,7 @@ Key = tuple[str, str]
 
 @dataclass
 class Watcher:
-    """Looks at a world after every step; ``left`` is since when each CPU is not meant for a container."""
+    """Checks a world after every step; ``left`` is since when each CPU is no longer meant for a container."""
 
     delay: int
     meant: dict[Key, int] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Watcher:
     def look(self, world: World) -> None:
         self.nothing_is_owned_twice_or_lost(world)
         self.nothing_is_taken_early(world)
-        self.promises_are_kept(world)
+        self.baselines_are_kept(world)
 
     def nothing_is_owned_twice_or_lost(self, world: World) -> None:
         if world.kubelet is None:
@@ -154,13 +154,13 @@ class Watcher:
                 cgroup = container.cgroup if container.runs else 0
                 before = self.cgroups.get(key, 0)
                 if exclusive and container.runs and before:
-                    self.cpus_leave_when_their_time_has_come(world, key, before & ~cgroup)
+                    self.cpus_leave_only_after_the_delay(world, key, before & ~cgroup)
                     if container.file is not None:
-                        self.what_leaves_was_told(container.file, before & ~cgroup)
+                        self.leaving_cpus_were_published(container.file, before & ~cgroup)
                 self.cgroups[key] = cgroup
 
     def note_what_is_meant(self, world: World, key: Key) -> bool:
-        """Note which CPUs a container is to have; without a kubelet it is to have what it had."""
+        """Note which CPUs a container is to have; without a kubelet these are the ones it had."""
         owned = meant = self.owned.get(key, 0)
         if world.kubelet is not None:
             state = world.kubelet.node.state
@@ -174,19 +174,19 @@ class Watcher:
             times.pop(cpu, None)
         self.meant[key] = meant
         if self.owned.get(key):
-            self.cpus_leave_when_their_time_has_come(world, key, owned & ~self.owned[key])
+            self.cpus_leave_only_after_the_delay(world, key, owned & ~self.owned[key])
         return bool(self.owned.get(key))
 
-    def cpus_leave_when_their_time_has_come(self, world: World, key: Key, leaving: int) -> None:
+    def cpus_leave_only_after_the_delay(self, world: World, key: Key, leaving: int) -> None:
         for cpu in CPUSet(leaving):
             assert world.now - self.left[key][cpu] >= self.delay, f"CPU {cpu} of {key} at {world.now}"
 
-    def what_leaves_was_told(self, file: str, leaving: int) -> None:
-        """The volume is quicker than every delay that there is, but not than none."""
+    def leaving_cpus_were_published(self, file: str, leaving: int) -> None:
+        """The volume is updated faster than any delay, but not without a delay."""
         if self.delay > VOLUME_SYNC * MILLISECOND:
             assert not CPUSet.parse(file).mask & leaving
 
-    def promises_are_kept(self, world: World) -> None:
+    def baselines_are_kept(self, world: World) -> None:
         if world.kubelet is None:
             return
         state = world.kubelet.node.state
@@ -200,7 +200,7 @@ class Watcher:
 
 
 @given(timelines())
-def test_cpus_change_hands_as_the_proposals_say(drawn: tuple[Timeline, int]) -> None:
+def test_cpus_change_owners_as_the_proposals_say(drawn: tuple[Timeline, int]) -> None:
     timeline, delay = drawn
     simulation, watcher = Simulation(timeline), Watcher(delay * MILLISECOND)
     watcher.look(simulation.world)
@@ -210,15 +210,15 @@ def test_cpus_change_hands_as_the_proposals_say(drawn: tuple[Timeline, int]) -> 
 
 
 @given(timelines(), st.integers(0, END + 20_000))
-def test_a_replay_goes_on_from_where_it_ended(drawn: tuple[Timeline, int], cut: int) -> None:
-    """Whatever there is at a moment can be put away, and the rest comes as it would have come."""
+def test_a_replay_continues_from_where_it_ended(drawn: tuple[Timeline, int], cut: int) -> None:
+    """The simulation can be pickled at any moment, and the rest is the same as without that."""
     timeline, _ = drawn
     whole = replay(timeline)
     first = Simulation(timeline)
     at = cut * MILLISECOND
     for _ in first.play([moment for moment in timeline.moments if moment.at <= at], at):
         pass
-    rest: Simulation = pickle.loads(pickle.dumps(first))  # noqa: S301  # what was written a moment ago
+    rest: Simulation = pickle.loads(pickle.dumps(first))  # noqa: S301  # written just now
     for _ in rest.play([moment for moment in timeline.moments if moment.at > at], timeline.until):
         pass
     assert rest.world.entries == whole.world.entries
@@ -228,8 +228,8 @@ def test_a_replay_goes_on_from_where_it_ended(drawn: tuple[Timeline, int], cut: 
 
 
 @given(timelines())
-def test_what_waits_is_always_settled_in_the_end(drawn: tuple[Timeline, int]) -> None:
-    """Twenty seconds after the last event everybody who runs has what the state says, if a kubelet runs."""
+def test_pending_changes_are_always_settled_in_the_end(drawn: tuple[Timeline, int]) -> None:
+    """If a kubelet runs, all running pods have what the state says twenty seconds after the last event."""
     timeline, _ = drawn
     world = replay(timeline).world
     if world.kubelet is None:

@@ -1,4 +1,4 @@
-"""What pods hold, and where."""
+"""What pods hold and where."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def memory(size: int, *nodes: int, kind: str = "memory") -> MemoryBlock:
 
 @pytest.fixture
 def node() -> Node:
-    """Make a node of two sockets of two NUMA nodes of four CPUs, on which pods hold this and that."""
+    """Make a node of two sockets of two NUMA nodes of four CPUs, on which pods hold CPUs and memory."""
     node = node_with(exclusive("active", 1))
     node.cpu.state.assignments = {
         "a": {"main": mask("1-2")},
@@ -34,7 +34,7 @@ def node() -> Node:
     return node
 
 
-def test_everybody_who_holds_anything_is_known(node: Node) -> None:
+def test_every_holder_is_found(node: Node) -> None:
     assert known_uids(node) == {"active", *"abcdef"}
 
 
@@ -49,11 +49,11 @@ def test_holdings_are_counted_by_container_and_resource(node: Node) -> None:
         ("side", "memory"): 6,
         ("main", "example.com/card"): 2,
     }
-    nobody = shared("nobody")
-    assert (held_cpus(node, nobody), allocations(node, nobody)) == (0, {})
+    idle = shared("idle")
+    assert (held_cpus(node, idle), allocations(node, idle)) == (0, {})
 
 
-def test_pods_are_listed_by_what_they_hold_in_a_place(node: Node) -> None:
+def test_pods_are_sorted_by_what_they_hold_in_a_place(node: Node) -> None:
     """CPUs count before memory, and huge pages as memory; pods that hold nothing there are left out."""
     pods = [named(name) for name in "abcde"]
     orders = ["".join(pod.name for pod in order) for order in by_location(node, pods)]
@@ -62,14 +62,14 @@ def test_pods_are_listed_by_what_they_hold_in_a_place(node: Node) -> None:
         ("bd", "db"),
         ("cde", "edc"),
         ("e", "e"),
-        ("bad", "dab"),  # a socket; who comes first of two that hold as much is open
+        ("bad", "dab"),  # a socket; the order of two pods that hold the same is not fixed
         ("ced", "dec"),
         ("cbaed", "deabc"),  # everything
     ]
 
 
-def test_a_place_is_looked_at_once() -> None:
-    """Where a socket is one NUMA node, and there are no others, that is one place and not three."""
+def test_a_place_is_listed_once() -> None:
+    """If the machine is one socket with one NUMA node, that is one place, not three."""
     node = start_node(read_machine("synthetic:4c").info, kubelet())
     assert isinstance(node, Node)
     node.admit(exclusive("a", 1))

@@ -1,4 +1,4 @@
-"""All there is to say of a node's room, from the pods that it was asked for."""
+"""Everything reported about a node's capacity for the pods of a plan."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def names(pods: Sequence[StoredPod]) -> str:
 
 @pytest.fixture
 def found() -> Capacity:
-    """Ask for one pod that fits, two alike that do not, and one that no node of this kind takes.
+    """Request one pod that fits, two equal ones that do not, and one that no node of this kind admits.
 
-    NUMA node 0 is full; of the others one CPU each is free. Refused, the last one leaves behind what its
-    first container got.
+    NUMA node 0 is full; the others have one free CPU each. The last pod is rejected, but leaves behind what
+    its first container was given.
     """
     node = node_with(*FULL[1:], reported=SINGLE)
     too_much = named("huge", whole(1, "first"), whole(5, "second"))
     return capacity(node, [FULL[0], exclusive("x", 2), exclusive("y", 2), too_much])
 
 
-def test_copies_are_counted_of_every_kind(found: Capacity) -> None:
+def test_copies_of_every_kind_are_counted(found: Capacity) -> None:
     assert [(names(each.pods), each.fits) for each in found.copies] == [("p0", 0), ("x y", 0), ("huge", 0)]
     assert found.left_out == 0
 
@@ -59,7 +59,7 @@ def test_every_policy_has_its_largest_request(found: Capacity) -> None:
     }
 
 
-def test_every_element_has_room_of_its_own(found: Capacity) -> None:
+def test_every_element_has_its_own_headroom(found: Capacity) -> None:
     def seen(elements: Sequence[Headroom]) -> list[tuple[int, str, str, int]]:
         return [
             (each.number, str(CPUSet(each.cpus)), str(CPUSet(each.free)), each.largest) for each in elements
@@ -77,21 +77,21 @@ def test_every_element_has_room_of_its_own(found: Capacity) -> None:
     assert found.fragmentation.numa_node == Scatter(1, 3)
 
 
-def test_every_kind_of_refused_pods_has_a_remedy(found: Capacity) -> None:
+def test_every_kind_of_rejected_pod_has_a_remedy(found: Capacity) -> None:
     assert [(names(each.pods), each.kind) for each in found.remedies] == [
         ("x y", RemedyKind.EVICTIONS),
         ("huge", RemedyKind.IMPOSSIBLE),
     ]
 
 
-def test_a_policy_that_the_kubelet_would_not_start_with_has_no_largest_request() -> None:
+def test_a_policy_with_which_the_kubelet_would_not_start_has_no_largest_request() -> None:
     reported = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
     largest = capacity(node_with(reported=reported), [], reported).largest
     assert isinstance(largest["single-numa-node"], StartRefused)
     assert largest["restricted"] == Largest(15)
 
 
-def test_without_a_static_policy_copies_and_remedies_are_left() -> None:
+def test_without_a_static_policy_only_copies_and_remedies_are_reported() -> None:
     reported = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(max_pods=2))
     node = start_node(MACHINE, reported, fit=True)
     assert isinstance(node, Node)
@@ -101,7 +101,7 @@ def test_without_a_static_policy_copies_and_remedies_are_left() -> None:
     assert (found.largest, found.numa_nodes, found.uncore_caches, found.fragmentation) == ({}, (), (), None)
 
 
-def test_looking_changes_nothing() -> None:
+def test_measuring_capacity_changes_nothing() -> None:
     node = node_with(*FULL, reported=SINGLE)
     admissions: list[Admission] = [node.admit(named("a", whole(1, "first"), whole(5, "second")))]
     before = node.copy()
@@ -109,14 +109,14 @@ def test_looking_changes_nothing() -> None:
     assert (node.state, node.active) == (before.state, before.active)
 
 
-def test_only_so_many_kinds_of_pods_are_counted() -> None:
+def test_the_number_of_kinds_of_pods_is_limited() -> None:
     kinds = [shared(f"p{number}", f"cpu={number}m") for number in range(1, 35)]
     found = capacity(node_with(reported=kubelet(max_pods=34)), kinds, kubelet(max_pods=34))
     assert (len(found.copies), found.left_out) == (32, 2)
 
 
-def test_what_takes_long_says_so_and_shares_the_time() -> None:
-    """Two kinds of refused pods have half of the runs each, and half of these are for moving."""
+def test_slow_searches_report_progress_and_share_the_budget() -> None:
+    """Two kinds of rejected pods get half of the runs each, and half of those are for moves."""
     reported: list[tuple[str, int, int]] = []
     node = node_with(*FULL, reported=SINGLE)
     admissions = [node.admit(exclusive("x", 2)), node.admit(exclusive("y", 3))]

@@ -1,4 +1,4 @@
-"""How many more of a pod fit, and what stops the next."""
+"""How many more copies of a pod fit, and what stops the next one."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def count(
         ("restricted", 5, (3, "TopologyAffinityError")),
     ],
 )
-def test_copies_are_counted_until_one_is_refused(policy: str, cpus: int, want: tuple[int, str]) -> None:
+def test_copies_are_counted_until_one_is_rejected(policy: str, cpus: int, want: tuple[int, str]) -> None:
     assert count(requested=exclusive("a", cpus), policy=policy) == want
 
 
-def test_what_runs_already_counts() -> None:
+def test_running_pods_count() -> None:
     assert count(exclusive("r", 9), requested=exclusive("a", 2)) == (3, "UnexpectedAdmissionError")
     assert count(shared("r"), requested=exclusive("a", 1), max_pods=5) == (4, "OutOfpods")
     assert count(shared("r"), requested=shared("a", "cpu=2 memory=1Gi")) == (7, "OutOfcpu")
 
 
-def test_the_pod_itself_may_run_there() -> None:
+def test_the_pod_itself_may_already_run_there() -> None:
     pod = exclusive("a", 4)
     assert count(pod, requested=pod) == (2, "UnexpectedAdmissionError")
 
@@ -52,14 +52,14 @@ def test_counting_changes_nothing() -> None:
     assert (node.state, node.active) == (before.state, before.active)
 
 
-def test_the_bound_is_told() -> None:
+def test_the_limit_is_reported() -> None:
     reported = kubelet(max_pods=1000)
     pods = (shared("a", "memory=1Mi"), shared("b", "memory=1Mi"))
     assert more_copies(node_with(reported=reported), pods, no_progress) == Copies(pods, 500, None)
 
 
-def test_every_copy_is_told_before_it_is_tried() -> None:
-    """How many there will be is not known."""
+def test_progress_is_reported_before_every_copy() -> None:
+    """The total is not known."""
     reported = []
     pods = (exclusive("a", 5),)
     found = more_copies(node_with(), pods, lambda *words: reported.append(words))
@@ -67,7 +67,7 @@ def test_every_copy_is_told_before_it_is_tried() -> None:
     assert reported == [("admitting copies", done, 0) for done in range(4)]
 
 
-def test_pods_are_alike_if_only_names_differ() -> None:
+def test_pods_are_equal_if_only_names_differ() -> None:
     base = named("a", whole(2, "main"))
     same = [
         base,

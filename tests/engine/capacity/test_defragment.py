@@ -1,4 +1,4 @@
-"""The fewest moves that make room: known from how nodes are filled, and the same as by trying everything."""
+"""The fewest moves that make room: found from how nodes are filled, and the same as by trying everything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE_NODE = kubelet("single-numa-node")
 
 
 def filled(sizes: str, leave: str = "", critical: str = "") -> Node:
-    """Admit pods a, b, ... of these sizes one after the other, and let some leave again."""
+    """Admit pods a, b, ... of these sizes one after the other, then remove some."""
     pods = [exclusive(name, int(size)) for name, size in zip("abcdefghijklmno", sizes, strict=False)]
     pods = [pod._replace(priority=2_000_000_000) if pod.name in critical else pod for pod in pods]
     node = node_with(*pods, reported=ONE_NODE)
@@ -41,7 +41,7 @@ def moves_for(node: Node, pod: StoredPod, budget: int = 20_000) -> Moves:
 
 
 def replay(node: Node, steps: Iterable[Step], pod: StoredPod) -> None:
-    """Run a plan on the engine: everybody is there in the end, with as much as before."""
+    """Run a plan on the engine: in the end all pods are there, with as much as before."""
     node = settled(node)
     wanted = {each.name: allocations(node, each) for each in node.active.values()}
     for step in steps:
@@ -57,28 +57,28 @@ def replay(node: Node, steps: Iterable[Step], pod: StoredPod) -> None:
     assert after == wanted
 
 
-def test_a_pod_that_fits_takes_no_move() -> None:
+def test_a_pod_that_fits_needs_no_move() -> None:
     found = moves_for(filled("322", leave="c"), exclusive("new", 2))
     assert (found.evictions, found.ended) == (0, "all")
 
 
-def test_two_halves_on_two_nodes_take_one_move() -> None:
-    """Nodes 1 and 2 have 2 CPUs free each; one pod of 2 makes one of them empty. As it is, 4 do not fit."""
+def test_two_half_free_nodes_need_one_move() -> None:
+    """Nodes 1 and 2 have 2 free CPUs each, so 4 do not fit; moving one pod of 2 empties one of them."""
     found = moves_for(filled("3222222", leave="ce"), exclusive("new", 4))
     assert (found.evictions, found.excluded, found.ended) == (1, 0, "all")
     assert isinstance(found.now, Rejected)
 
 
-def test_two_pods_that_find_room_on_two_nodes_take_two_moves() -> None:
+def test_two_pods_that_fit_on_two_nodes_need_two_moves() -> None:
     """Node 1 has two pods of 1 CPU, the nodes 2 and 3 have 1 CPU free each, and their pods fit nowhere else.
 
-    One move leaves a CPU of node 1 taken, or one of 3 CPUs without a place.
+    After one move, either a CPU of node 1 is still taken or a pod of 3 CPUs has no place.
     """
     found = moves_for(filled("3111133", leave="bc"), exclusive("new", 4))
     assert (found.evictions, found.excluded, found.ended) == (2, 1, "all")
 
 
-def test_there_may_be_none_at_all() -> None:
+def test_there_may_be_no_solution() -> None:
     """3, 3, 3 and 2 CPUs do not fit on three nodes, one of which has 3 and two have 4."""
     found = moves_for(four_with_a_cpu_free(), exclusive("new", 4))
     assert (found.steps, found.why_not, found.ended) == (None, None, "all")
@@ -88,7 +88,7 @@ def four_with_a_cpu_free() -> Node:
     return filled("2333")
 
 
-def test_what_the_node_lacks_as_a_whole_is_told_at_once() -> None:
+def test_what_the_whole_node_is_short_of_is_reported_at_once() -> None:
     node = node_with(exclusive("a", 11))
     found = moves_for(node, exclusive("new", 5))
     assert isinstance(found.why_not, Rejected)
@@ -96,14 +96,14 @@ def test_what_the_node_lacks_as_a_whole_is_told_at_once() -> None:
     assert (found.steps, found.tried, found.ended) == (None, 1, "all")
 
 
-def test_what_an_empty_node_refuses_no_move_helps() -> None:
+def test_no_move_helps_a_pod_that_an_empty_node_rejects() -> None:
     found = moves_for(filled("3222"), exclusive("new", 5))
     assert isinstance(found.why_not, Rejected)
     assert found.steps is None
 
 
 def test_critical_and_static_pods_stay() -> None:
-    """As above, but of the two pods one or both may not be moved."""
+    """As above, but one or both of the two pods must not be moved."""
     node = filled("3222222", leave="ce", critical="abfg")
     found = moves_for(node, exclusive("new", 4))
     assert [step.pod.name for step in found.steps or ()] == ["d", "new", "d"]
@@ -114,7 +114,7 @@ def test_critical_and_static_pods_stay() -> None:
     assert [(each.pod.name, each.why[:12]) for each in immovable_pods(static)] == [("a", "a static pod")]
 
 
-def test_a_pod_of_which_only_the_state_file_tells_stays() -> None:
+def test_a_pod_known_only_from_the_state_file_stays() -> None:
     unknown = named("b", replace(whole(2), resources=replace(whole(2).resources, requests={}, limits={})))
     node = filled("32")
     node.active["b"] = unknown
@@ -130,20 +130,20 @@ def test_the_budget_ends_the_search() -> None:
 
 
 def test_past_the_budget_likely_sets_may_help() -> None:
-    """The plan is none the worse for being found without the proof that fewer moves do not do."""
+    """The plan is as good without the proof that fewer moves are not enough."""
     node = filled("3111133", leave="bc")
     found = moves_for(node, exclusive("new", 4), budget=28)
     assert found.ended == "budget"
     assert found.evictions == 2
 
 
-def test_an_interrupted_search_says_so() -> None:
+def test_an_interrupted_search_is_reported_as_stopped() -> None:
     found = fewest_moves(filled("3111133", leave="bc"), exclusive("new", 4), 1000, no_progress, lambda: True)
     assert (found.steps, found.ended) == (None, "stopped")
 
 
 def test_the_largest_pod_that_moves_make_room_for() -> None:
-    """Whole nodes have 4 CPUs: no pod has more, and one with 4 takes one move where now 2 fit."""
+    """A whole node has 4 CPUs, so no pod gets more; one with 4 needs one move, and 2 fit now."""
     node = filled("3222222", leave="ce")
     found = largest_after_moves(node, most_requested(node), 20_000, no_progress)
     assert (found.now, found.cpus, found.proven, found.ended) == (2, 4, True, "all")
@@ -152,14 +152,14 @@ def test_the_largest_pod_that_moves_make_room_for() -> None:
 
 
 def test_the_largest_pod_may_be_the_one_that_fits_now() -> None:
-    """Two nodes are free, and no pod is on two."""
+    """Two nodes are free, and no pod spans two nodes."""
     node = filled("34")
     found = largest_after_moves(node, most_requested(node), 20_000, no_progress)
     assert (found.cpus, found.now, found.moves, found.proven) == (4, 4, None, True)
 
 
 def by_trying_everything(node: Node, pod: StoredPod, most: int) -> int | None:
-    """Try all orders of evictions and admissions with up to so many moves, without a thought."""
+    """Try all orders of evictions and admissions with up to this many moves, by brute force."""
     for moves in range(most + 1):
         if _reaches(settled(node), pod, (), moves, came=False):
             return moves
@@ -198,7 +198,7 @@ def _reaches(node: Node, pod: StoredPod, waiting: tuple[StoredPod, ...], moves: 
     policy=st.sampled_from(("none", "best-effort", "restricted", "single-numa-node")),
     whole_cores=st.booleans(),
 )
-def test_no_other_order_takes_fewer_moves(
+def test_no_other_order_needs_fewer_moves(
     sizes: list[int], leaving: set[int], wanted: int, policy: str, whole_cores: bool
 ) -> None:
     reported = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
@@ -219,7 +219,7 @@ def test_no_other_order_takes_fewer_moves(
         assert found.evictions == least
 
 
-def test_a_pod_of_nobody_fits_after_the_moves() -> None:
-    """What is proposed for a request holds for the pod that is made of it."""
+def test_a_probe_pod_fits_after_the_moves() -> None:
+    """Moves that are proposed for a number of CPUs also admit a pod that requests it."""
     node = filled("3222222", leave="ce")
     assert moves_for(node, exclusive_pod(node, 4)._replace(name="new")).evictions == 1

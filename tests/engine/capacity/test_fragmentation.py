@@ -15,7 +15,7 @@ from tests.support.capacity_nodes import MACHINE, exclusive, held, kubelet, node
 
 
 def after(taken: str, *, threaded: bool = False) -> Fragmentation:
-    """Take CPUs by filling the node and emptying it but for some."""
+    """Take CPUs by filling the node and then freeing all but these."""
     node = node_with(reported=kubelet(max_pods=100), threaded=threaded)
     assert node.policy is not None
     for number in range(node.policy.allocatable.bit_count()):
@@ -40,16 +40,16 @@ def after(taken: str, *, threaded: bool = False) -> Fragmentation:
         ("1 2 3 4 5 6 7 8 9 10 11 12 13 14", Scatter(1, 1), Scatter(1, 1)),
         ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", Scatter(0, 0), Scatter(0, 0)),
     ],
-    ids=["empty", "packed", "even", "every other", "one a node", "one left", "full"],
+    ids=["empty", "packed", "even", "every other", "one per node", "one left", "full"],
 )
-def test_free_cpus_are_compared_with_the_best_there_could_be(
+def test_free_cpus_are_compared_with_the_best_possible_placement(
     taken: str, node: Scatter, cache: Scatter
 ) -> None:
     found = after(taken)
     assert (found.numa_node, found.uncore_cache) == (node, cache)
 
 
-def test_half_used_cores_count_but_not_those_beside_reserved_cpus() -> None:
+def test_half_used_cores_count_except_siblings_of_reserved_cpus() -> None:
     assert after("", threaded=True).core == Scatter(31, 31)
     assert after("1 17", threaded=True).core == Scatter(29, 29)
     assert after("1 2", threaded=True).core == Scatter(27, 29)
@@ -66,7 +66,7 @@ def test_half_used_cores_count_but_not_those_beside_reserved_cpus() -> None:
         (Scatter(0, 5), 100),
     ],
 )
-def test_percentages_say_nothing_and_everything_only_where_it_is_true(scatter: Scatter, percent: int) -> None:
+def test_0_and_100_percent_are_exact(scatter: Scatter, percent: int) -> None:
     assert scatter.percent == percent
 
 

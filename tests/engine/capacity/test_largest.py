@@ -1,4 +1,4 @@
-"""The largest request by policy, and inside one element."""
+"""The largest request by policy and within one element."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_policy(*running: StoredPod) -> dict[str, int]:
     ("running", "want"),
     [
         ((), {"none": 15, "best-effort": 15, "restricted": 15, "single-numa-node": 4}),
-        # CPUs 9 to 15 are left; five to eight CPUs want two nodes, which is what there is.
+        # CPUs 9 to 15 are left; five to eight CPUs need two nodes, and that many are left.
         (
             (exclusive("a", 8),),
             {"none": 7, "best-effort": 7, "restricted": 7, "single-numa-node": 4},
@@ -52,8 +52,8 @@ def test_each_policy_has_its_own_largest_request(
     assert by_policy(*running) == want
 
 
-def test_a_smaller_request_may_be_refused() -> None:
-    """One CPU is free on every node: two CPUs want one node for themselves, as three and four do."""
+def test_a_smaller_request_may_be_rejected() -> None:
+    """One CPU is free on every node: two CPUs must come from a single node, as must three and four."""
     singles = [exclusive(f"p{n}", 1) for n in range(15)]
     node = node_with(*singles, reported=kubelet("restricted"))
     for gone in (1, 4, 8, 12):
@@ -66,8 +66,8 @@ def test_a_smaller_request_may_be_refused() -> None:
     assert largest.stop.verdict.reason == "TopologyAffinityError"
 
 
-def test_even_the_last_free_cpu_makes_a_request_that_is_refused() -> None:
-    """Four CPUs are free on one node and one on another: five are not too many, but on two nodes."""
+def test_a_request_for_all_free_cpus_may_be_rejected() -> None:
+    """Four CPUs are free on one node and one on another: five are free, but on two nodes."""
     reported = kubelet("single-numa-node")
     node = node_with(
         *(exclusive(f"p{number}", 4) for number in range(3)), exclusive("q", 2), reported=reported
@@ -80,7 +80,7 @@ def test_even_the_last_free_cpu_makes_a_request_that_is_refused() -> None:
     assert (largest.stop.cpus, largest.stop.verdict.reason) == (5, "TopologyAffinityError")
 
 
-def test_shared_pods_use_up_cpu_without_owning_any() -> None:
+def test_shared_pods_use_up_cpu_without_owning_cpus() -> None:
     node = settled(node_with(*(shared(f"s{n}", "cpu=1500m") for n in range(6))))
     largest = largest_request(node)
     assert largest.cpus == 6
@@ -89,7 +89,7 @@ def test_shared_pods_use_up_cpu_without_owning_any() -> None:
     assert (largest.stop.cpus, largest.stop.verdict.reason) == (7, "OutOfcpu")
 
 
-def test_a_node_full_of_pods_takes_nothing() -> None:
+def test_a_node_with_its_maximum_of_pods_admits_nothing() -> None:
     node = settled(node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2)))
     largest = largest_request(node)
     assert largest.cpus == 0
@@ -98,14 +98,14 @@ def test_a_node_full_of_pods_takes_nothing() -> None:
     assert largest.stop.verdict.reason == "OutOfpods"
 
 
-def test_a_kubelet_that_hangs_takes_nothing() -> None:
+def test_a_kubelet_that_hangs_admits_nothing() -> None:
     node = settled(node_with())
     node.fault = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="somewhere", why="for a test")
     assert largest_request(node) == Largest(0, RefusedRequest(1, node.fault))
 
 
-def test_whole_cores_grow_by_cores() -> None:
-    """CPUs 0 and 16 make a core that is never whole, so that 30 of 31 free CPUs can be asked for."""
+def test_requests_for_whole_cores_grow_by_cores() -> None:
+    """CPUs 0 and 16 are a core that is never free as a whole, so 30 of 31 free CPUs can be requested."""
     reported = kubelet(full_pcpus_only="true")
     largest = largest_request(settled(node_with(reported=reported, threaded=True)))
     assert (largest.cpus, largest.stop) == (30, None)
@@ -118,7 +118,7 @@ def test_whole_cores_grow_by_cores() -> None:
     assert largest.stop is None
 
 
-def test_rooms_are_measured_one_by_one() -> None:
+def test_headroom_is_measured_element_by_element() -> None:
     node = settled(node_with(exclusive("a", 2), reported=kubelet("single-numa-node")))
     nodes = {space.number: space for space in headroom_of(node, node.topology.numa_nodes)}
     assert {
@@ -134,12 +134,12 @@ def test_rooms_are_measured_one_by_one() -> None:
     assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
 
 
-def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
+def test_headroom_ignores_the_totals_of_the_node() -> None:
     node = settled(node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2)))
     assert [space.largest for space in headroom_of(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
 
 
-def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:
+def test_a_policy_with_which_the_kubelet_would_not_start_is_reported() -> None:
     reported = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
     node = settled(node_with(reported=reported))
     other = under_policy(node, MACHINE, reported, "single-numa-node")

@@ -1,4 +1,4 @@
-"""Which pods have to leave: in what order sets are tried, and what is proven when the search ends."""
+"""Which pods have to leave: the order in which sets are tried, and what is proven when the search ends."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MIXED = (2, 2, 2, 3, 3, 3)
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A full node of 15 CPUs: its pods by what they request, and what another one asks for.
+    """A full node of 15 CPUs: the requests of its pods, and that of a new one.
 
-    Pods are known by their places; those that may leave are all, or the first ``candidates``.
+    Pods are identified by their index; all may leave, or only the first ``candidates``.
     """
 
     sizes: Sequence[int]
@@ -53,23 +53,23 @@ class Search:
         pytest.param(Search(sizes=(1, 1, 9, 4), asks=8), "p2", 0, 3, id="one by one"),
         pytest.param(Search(sizes=(1, 1, 9, 4), asks=8, budget=3), "p2", 0, 3, id="the last one allowed"),
         pytest.param(Search(sizes=(1, 1, 9, 4), asks=8, budget=2), "", 0, 2, id="one too few allowed"),
-        # The five, the likely pair, and each of it alone: with the proof that one is not enough, that is all.
+        # The five, the likely pair, and each of the two alone: that proves one is not enough, and ends it.
         pytest.param(Search(sizes=[3] * 5, asks=5, likely=[(4, 3, 2)]), "p4 p3", 1, 8, id="a likely pair"),
         pytest.param(
             Search(sizes=[3] * 5, asks=5, likely=[(4, 3, 2)], least=2), "p4 p3", 1, 3, id="known before"
         ),
-        # Six, two of the likely order, each two of these three, thirteen pairs.
+        # Six, two of the likely order, each pair of these three, thirteen pairs.
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2, 3)]), "p3 p4", 1, 24, id="fewer than likely"
         ),
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2)], budget=12), "p0 p1 p2", 1, 12, id="no time for it"
         ),
-        # Half of what is left after six is one for the likely order; the rest is for pairs.
+        # Half of what is left after six is one run for the likely order; the rest is for pairs.
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2)], budget=9), "", 1, 9, id="no time for likely ones"
         ),
-        # The time for likely orders ends with the first, and that for proofs with what of it is not needed.
+        # The budget for likely orders ends with the first, and that for proofs while dropping unneeded pods.
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1, 2), (3, 4)], budget=10),
             *("p0 p1 p2", 1, 11),
@@ -78,7 +78,7 @@ class Search:
         pytest.param(
             Search(sizes=(1, 4, 4, 3, 3), asks=6, likely=[(0, 3, 4)]), "p3 p4", 1, 10, id="one not needed"
         ),
-        # One, two, and one of the likely orders: the last is given up, because it cannot be better.
+        # One, two, and one of the likely orders: the last is abandoned because it cannot be better.
         pytest.param(
             Search(sizes=MIXED, asks=6, likely=[(0, 1), (0, 1, 2), (3, 4), (0, 1, 3)]),
             *("p3 p4", 1, 12),
@@ -93,7 +93,7 @@ class Search:
         ),
     ],
 )
-def test_likely_sets_come_first_and_smaller_ones_prove_it(
+def test_likely_sets_come_first_and_smaller_ones_prove_them_minimal(
     search: Search, leaving: str, excluded: int, runs: int
 ) -> None:
     finding, done = search.done()
@@ -102,13 +102,13 @@ def test_likely_sets_come_first_and_smaller_ones_prove_it(
     assert finding.fewest == (bool(pods) and excluded == len(pods) - 1)
 
 
-# Coming back
+# Pods that come back
 
 
 def attempt(
     node_policy: str, running: Sequence[StoredPod], new: StoredPod, leaving: Sequence[StoredPod]
 ) -> Attempt | None:
-    """Let pods move on a node on which *running* have been admitted; *leaving* are what is known of them."""
+    """Move pods on a node that has admitted *running*; *leaving* is what is known about them."""
     node = settled(node_with(*running, reported=kubelet(node_policy)))
     return moving(node, new, leaving).attempt(leaving)
 
@@ -120,7 +120,7 @@ def moving(node: Node, new: StoredPod, candidates: Sequence[StoredPod]) -> MoveS
 
 
 def test_the_largest_comes_back_first() -> None:
-    """What a pod asks for as a whole counts as what its containers ask for."""
+    """A pod-level request counts the same as requests of containers."""
     small = shared("small", "cpu=1 memory=1Gi")
     large = named("large", app())._replace(resources=resources("cpu=1 memory=2Gi"))
     found = attempt("none", [small, large], exclusive("new", 2), [small, large])
@@ -131,8 +131,8 @@ def test_the_largest_comes_back_first() -> None:
 
 
 @pytest.mark.parametrize("known", ["a b", "a", "b", ""])
-def test_every_container_gets_back_what_it_held(known: str) -> None:
-    """Of pods that run it may not be known what all their containers ask for."""
+def test_every_container_must_get_back_what_it_held(known: str) -> None:
+    """The requests of some containers of a running pod may be unknown."""
     running = named("p", whole(2, "a"), whole(1, "b"))
     parts = [
         whole(2, "a") if "a" in known else app(name="a"),
@@ -142,8 +142,8 @@ def test_every_container_gets_back_what_it_held(known: str) -> None:
     assert (found is not None) == (known == "a b")
 
 
-def test_every_admission_is_told() -> None:
-    """Where the new pod fits and the one that moves does not, that makes two."""
+def test_every_admission_is_reported() -> None:
+    """If the new pod fits and the one that moves does not, that is two admissions."""
     reported = []
     node = settled(node_with(*(exclusive(f"p{n}", 5) for n in range(3))))
     search = moving(node, exclusive("new", 4), list(node.active.values()))

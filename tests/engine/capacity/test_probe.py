@@ -1,4 +1,4 @@
-"""Pods that nobody has asked for, and the nodes that they are tried on."""
+"""Probe pods, and the nodes that they are tried on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from tests.support.capacity_nodes import GIB, MACHINE, exclusive, kubelet, named, node_with, shared, whole
 
 
-def test_a_probe_says_what_it_is() -> None:
+def test_a_probe_is_named_probe() -> None:
     probe = exclusive_pod(node_with(), 3)
     assert (probe.name, probe.uid, [each.name for each in probe.containers]) == (
         "probe",
@@ -25,8 +25,8 @@ def test_a_probe_says_what_it_is() -> None:
     )
 
 
-def test_copies_are_new_to_the_node() -> None:
-    """Somebody may run pods of these names."""
+def test_copies_have_uids_that_are_new_to_the_node() -> None:
+    """Running pods may already have these UIDs."""
     node = node_with(exclusive("probe-0", 1), exclusive("probe-2", 1))
     copies = list(islice(copies_of(node, shared("a")), 3))
     assert [(each.name, each.uid) for each in copies] == [
@@ -37,13 +37,13 @@ def test_copies_are_new_to_the_node() -> None:
 
 
 def test_the_last_byte_of_memory_is_enough_for_cpus() -> None:
-    """A node that is nearly out of memory has room for exclusive CPUs, which is what is asked."""
+    """A node that is nearly out of memory still has exclusive CPUs, and the probe measures only those."""
     node = settled(node_with(shared("a", f"memory={32 * GIB - 1}")))
     assert largest_request(node).cpus == 15
 
 
-def test_what_a_refused_pod_was_given_first_is_free_again() -> None:
-    """Its first container gets CPUs before the second is refused; a kubelet takes them back later."""
+def test_cpus_that_a_rejected_pod_was_given_are_free_again() -> None:
+    """Its first container gets CPUs before the second is rejected; a kubelet takes them back later."""
     node = node_with(reported=kubelet("single-numa-node"))
     refused = node.admit(named("a", whole(2, "first"), whole(5, "second")))
     assert not isinstance(refused.verdict, Admitted)

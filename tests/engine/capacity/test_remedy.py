@@ -1,4 +1,4 @@
-"""What would let a refused pod in."""
+"""What would make a rejected pod fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUDGET = 2000
 
 
 def remedy(node: Node, pod: StoredPod, budget: int = BUDGET) -> Remedy:
-    """Ask for two pods that are alike: it is told of both, and found with the first."""
+    """Request two equal pods: the remedy names both and is found with the first."""
     pods = (pod, pod._replace(name=f"{pod.name} again", uid=f"{pod.uid} again"))
     found = remedy_for(node, pods, budget, no_progress)
     assert found.pods == pods
@@ -44,7 +44,7 @@ def leaving(found: Remedy) -> dict[str, tuple[str, str | None]]:
 
 
 def scattered(*keep: int, policy: str = "single-numa-node") -> Node:
-    """Run one pod of one CPU on each of some CPUs."""
+    """Run a pod with one CPU on each of these CPUs."""
     node = node_with(*(exclusive(f"p{n}", 1) for n in range(15)), reported=kubelet(policy))
     for uid, cpus in held(node).items():
         if cpus.bit_length() - 1 not in keep:
@@ -52,7 +52,7 @@ def scattered(*keep: int, policy: str = "single-numa-node") -> Node:
     return node
 
 
-def test_a_pod_that_has_room_now_needs_nothing() -> None:
+def test_a_pod_that_fits_now_needs_no_remedy() -> None:
     found = remedy(node_with(), exclusive("a", 4))
     assert (found.kind, found.fewest, found.leaving) == (RemedyKind.NOTHING, True, ())
     assert (found.cpus.bit_count(), found.verdict, found.runs) == (4, Admitted(), 1)
@@ -68,12 +68,12 @@ def test_one_pod_moves_out_of_the_way() -> None:
     assert not CPUSet.parse(after).mask & found.cpus
 
 
-def test_two_pods_move_where_one_is_not_enough() -> None:
+def test_two_pods_move_if_one_is_not_enough() -> None:
     found = remedy(scattered(1, 2, 4, 5, 8, 9, 12, 13), exclusive("a", 4))
     assert (found.kind, found.fewest, found.excluded, len(found.leaving)) == (RemedyKind.MOVES, True, 1, 2)
 
 
-def test_small_pods_move_where_the_large_one_finds_no_other_place() -> None:
+def test_small_pods_move_if_the_large_one_fits_nowhere_else() -> None:
     """Node 1 is full, nodes 2 and 3 have one free CPU each."""
     node = node_with(
         *(exclusive("n0", 3), exclusive("large", 2), exclusive("s1", 1), exclusive("s2", 1)),
@@ -85,7 +85,7 @@ def test_small_pods_move_where_the_large_one_finds_no_other_place() -> None:
     assert leaving(found) == {"s1": ("6", "11"), "s2": ("7", "15")}
 
 
-def test_a_pod_goes_where_none_can_move() -> None:
+def test_a_pod_is_evicted_if_none_can_move() -> None:
     node = node_with(exclusive("a", 8), exclusive("b", 4), exclusive("c", 3))
     found = remedy(node, exclusive("new", 4))
     assert (found.kind, found.fewest, found.excluded) == (RemedyKind.EVICTIONS, True, 0)
@@ -93,29 +93,29 @@ def test_a_pod_goes_where_none_can_move() -> None:
     assert found.immovable is None
 
 
-def test_what_the_node_lacks_in_all_only_comes_from_pods_that_go() -> None:
+def test_what_the_whole_node_is_short_of_takes_evictions() -> None:
     node = node_with(shared("small", "cpu=1"), shared("large", "cpu=9"), shared("middle", "cpu=4"))
     found = remedy(node, exclusive("new", 8))
     assert (found.kind, found.fewest, set(leaving(found))) == (RemedyKind.EVICTIONS, True, {"large"})
     assert found.immovable is None
 
 
-def test_the_fewest_that_bring_enough_are_proven_by_adding_up() -> None:
+def test_the_fewest_evictions_are_proven_by_adding_up() -> None:
     node = node_with(*(shared(f"s{n}", "cpu=1") for n in range(15)))
     found = remedy(node, shared("new", "cpu=5"), budget=40)
     assert (found.kind, found.fewest, len(found.leaving)) == (RemedyKind.EVICTIONS, True, 5)
 
 
-def test_a_full_node_needs_one_pod_less() -> None:
+def test_a_node_with_its_maximum_of_pods_needs_one_eviction() -> None:
     node = node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2))
     found = remedy(node, shared("new"))
     assert (found.kind, found.fewest, len(found.leaving)) == (RemedyKind.EVICTIONS, True, 1)
 
 
-def test_more_than_a_pod_too_many_are_known_to_be_too_many() -> None:
-    """A kubelet that is told to run fewer pods goes on with those it has: three have to go at least.
+def test_running_more_pods_than_allowed_is_taken_into_account() -> None:
+    """A kubelet whose maxPods is lowered keeps the pods it has: at least three have to leave.
 
-    It takes the pod as it is, on the empty node, after those three, and after each two of them.
+    Runs: the node as it is, the empty node, without those three, and without each two of them.
     """
     node = node_with(*(shared(f"s{number}") for number in range(4)))
     assert node.allocatable is not None
@@ -124,8 +124,8 @@ def test_more_than_a_pod_too_many_are_known_to_be_too_many() -> None:
     assert (found.kind, found.fewest, len(found.leaving), found.runs) == (RemedyKind.EVICTIONS, True, 3, 6)
 
 
-def test_what_pods_request_as_a_whole_comes_back_when_they_go() -> None:
-    """Pods may ask on behalf of all their containers: the first has little, of the second there is enough."""
+def test_pod_level_requests_are_freed_by_evictions() -> None:
+    """CPU is short, memory is not: the small pod frees too little CPU, and the large one enough."""
     node = node_with(
         *(pod_level("small", "cpu=2 memory=1Gi"), pod_level("large", "cpu=11 memory=1Gi")),
         *(shared("memory", "memory=9Gi"), shared("more", "memory=9Gi")),
@@ -134,8 +134,8 @@ def test_what_pods_request_as_a_whole_comes_back_when_they_go() -> None:
     assert (found.kind, list(leaving(found)), found.runs) == (RemedyKind.EVICTIONS, ["large"], 4)
 
 
-def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look_at_it() -> None:
-    """It runs such pods on if it was told so while they ran; it takes two of the others to make room."""
+def test_pod_level_requests_do_not_count_without_their_gate() -> None:
+    """Such pods keep running if the gate is turned off later; two of the others have to leave."""
     config = replace(kubelet().config, feature_gates={"PodLevelResources": False})
     node = node_with(reported=Kubelet(version=KubeletVersion(34), config=config))
     whole_pod = named("whole", app("cpu=1"))._replace(resources=resources("cpu=11"))
@@ -148,8 +148,8 @@ def pod_level(name: str, requests: str) -> StoredPod:
     return named(name, app())._replace(resources=resources(requests))
 
 
-def test_pods_go_that_use_what_is_missing() -> None:
-    """Of those that do not, nothing comes back."""
+def test_pods_that_use_what_is_missing_are_evicted() -> None:
+    """Evicting the others frees nothing that the pod needs."""
     node = node_with(
         *(shared("cpus", "cpu=1"), shared("less", "cpu=1 memory=10Gi"), shared("most", "memory=20Gi"))
     )
@@ -161,7 +161,7 @@ def test_pods_go_that_use_what_is_missing() -> None:
     ("container", "reason"),
     [(whole(5), "TopologyAffinityError"), (whole(1, memory="64Gi"), "OutOfmemory")],
 )
-def test_what_the_empty_node_refuses_is_impossible(container: Container, reason: str) -> None:
+def test_what_the_empty_node_rejects_is_impossible(container: Container, reason: str) -> None:
     node = node_with(exclusive("r", 3), reported=kubelet("single-numa-node"))
     found = remedy(node, named("new", container))
     assert found.kind is RemedyKind.IMPOSSIBLE
@@ -187,12 +187,12 @@ def memory_node() -> Node:
     return node
 
 
-def test_pods_that_hold_memory_move_as_those_that_hold_cpus() -> None:
+def test_pods_that_hold_memory_move_like_those_that_hold_cpus() -> None:
     found = remedy(memory_node(), named("new", whole(2, memory="14Gi")))
     assert (found.kind, found.fewest, list(leaving(found))) == (RemedyKind.MOVES, True, ["first"])
 
 
-def test_memory_that_would_not_come_back_does_not_move() -> None:
+def test_pods_whose_memory_would_not_fit_again_do_not_move() -> None:
     node = memory_node()
     for name in ("first", "second"):
         node.active[name] = named(name, Container(name="main"))
@@ -200,8 +200,8 @@ def test_memory_that_would_not_come_back_does_not_move() -> None:
     assert (found.kind, list(leaving(found))) == (RemedyKind.EVICTIONS, ["first"])
 
 
-def test_pods_of_which_the_requests_are_not_known_do_not_move() -> None:
-    """A state file names owners, not what they ask for: moved, they would come back without CPUs."""
+def test_pods_with_unknown_requests_do_not_move() -> None:
+    """A state file names owners, not their requests: after a move they would come back without CPUs."""
     node = scattered(1, 4, 8, 12)
     node.active = {uid: named(uid, Container(name="main")) for uid in node.active}
     found = remedy(node, exclusive("a", 4))
@@ -211,42 +211,42 @@ def test_pods_of_which_the_requests_are_not_known_do_not_move() -> None:
 @pytest.mark.parametrize(
     ("keep", "budget", "immovable"), [((1, 4, 8, 12), BUDGET, None), ((1, 2, 4, 5, 8, 9, 12, 13), 60, 1)]
 )
-def test_pods_go_where_it_is_not_proven_that_none_can_move(
+def test_pods_are_evicted_even_without_proof_that_none_can_move(
     keep: tuple[int, ...], budget: int, immovable: int | None
 ) -> None:
-    """All sets of four pods can be tried; of eight, thirty runs are enough for those of one only."""
+    """All sets of four pods can be tried; of eight pods, thirty runs cover only sets of one."""
     node = scattered(*keep)
     node.active = {uid: named(uid, Container(name="main")) for uid in node.active}
     reported: list[tuple[str, int, int]] = []
     found = remedy_for(node, (exclusive("a", 4),), budget, lambda *words: reported.append(words))
     assert (found.kind, found.fewest, found.immovable) == (RemedyKind.EVICTIONS, True, immovable)
     assert {total for _, _, total in reported} == {budget // 2}
-    # One admission as the node is and one on the empty node go before those that are told.
+    # One admission on the node as it is and one on the empty node precede the reported ones.
     assert found.runs == len(reported) + 2
 
 
-def test_only_exclusive_cpus_are_told() -> None:
-    """Another container of the pod has no CPUs of its own."""
+def test_only_exclusive_cpus_are_reported() -> None:
+    """The pod's other container has no exclusive CPUs."""
     both = "cpu=500m memory=1Gi"
     found = remedy(node_with(), named("a", whole(2), app(both, both, "shared")))
     assert str(CPUSet(found.cpus)) == "1-2"
 
 
-def test_pods_move_on_a_node_of_which_the_totals_are_not_known() -> None:
-    """What a node has for pods depends on more than its CPUs."""
+def test_pods_move_on_a_node_with_unknown_totals() -> None:
+    """What is allocatable on a node depends on more than its CPUs."""
     node = changed(scattered(1, 4, 8, 12), allocatable=None)
     found = remedy(node, exclusive("a", 4))
     assert (found.kind, len(found.leaving)) == (RemedyKind.MOVES, 1)
 
 
-def test_a_search_that_ends_early_says_how_far_it_came() -> None:
+def test_a_search_that_ends_early_reports_how_far_it_got() -> None:
     node = scattered(1, 2, 4, 5, 8, 9, 12, 13)
     pods = (exclusive("a", 4), exclusive("b", 4))
     found = remedy_for(node, pods, 6, no_progress)
     assert found == Remedy(pods=pods, kind=RemedyKind.UNKNOWN, verdict=Admitted(), immovable=0, runs=8)
 
 
-def test_answers_are_words_that_scripts_look_for() -> None:
+def test_the_words_of_answers_are_stable() -> None:
     assert [*RemedyKind] == ["nothing", "moves", "evictions", "impossible", "unknown"]
 
 

@@ -1,4 +1,4 @@
-"""The same pods again and again."""
+"""The same pods planned repeatedly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pod_names(done: Repetition) -> str:
     return " ".join(admission.pod.name for admission in done.admissions)
 
 
-def test_copies_have_names_and_uids_of_their_own() -> None:
+def test_copies_have_their_own_names_and_uids() -> None:
     done = repeat(node_with(), [exclusive("a", 2), shared("b")], 3)
     assert pod_names(done) == "a b a-2 b-2 a-3 b-3"
     assert reported(done) == (3, 3, "")
@@ -27,8 +27,8 @@ def test_copies_have_names_and_uids_of_their_own() -> None:
     assert len(done.node.active) == 6
 
 
-def test_all_rounds_are_planned_whatever_becomes_of_them() -> None:
-    """After one round of nine CPUs, six are left: the large pod is refused, the small one is not."""
+def test_all_rounds_are_planned_even_if_pods_are_rejected() -> None:
+    """After one round of nine CPUs, six are left: the large pod is rejected, the small one is not."""
     done = repeat(node_with(), [exclusive("large", 7), exclusive("small", 2)], 3)
     assert pod_names(done) == "large small large-2 small-2 large-3 small-3"
     assert reported(done) == (3, 1, "large-2")
@@ -61,7 +61,7 @@ def test_pods_are_repeated_until_the_node_has_its_number() -> None:
     assert isinstance(done.stop and done.stop.verdict, Rejected)
 
 
-def test_what_is_never_refused_ends_at_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_that_are_never_rejected_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MAX_PODS", 7)
     done = repeat_while_they_fit(node_with(), [shared("a", ""), shared("b", "")])
     assert (reported(done), done.bounded, len(done.admissions)) == ((3, 3, ""), True, 6)
@@ -74,14 +74,14 @@ def test_2000_pods_are_planned_at_most() -> None:
     assert (done.rounds, done.bounded) == (2, True)
 
 
-def test_more_pods_than_the_bound_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_pods_than_the_limit_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MAX_PODS", 1)
     done = repeat_while_they_fit(node_with(), [shared("a", ""), shared("b", "")])
     assert (reported(done), done.bounded) == ((1, 1, ""), True)
 
 
-def test_progress_is_told_before_every_round() -> None:
-    """Where the number of rounds is not known, 0 stands for it."""
+def test_progress_is_reported_before_every_round() -> None:
+    """If the number of rounds is not known, it is given as 0."""
     calls: list[tuple[str, int, int]] = []
     pods = [exclusive("a", 6)]
     repeat(node_with(), pods, 2, lambda *call: calls.append(call))
@@ -89,8 +89,8 @@ def test_progress_is_told_before_every_round() -> None:
     assert calls == [("admitting copies", *numbers) for numbers in ((0, 2), (1, 2), (0, 0), (1, 0), (2, 0))]
 
 
-def test_names_that_are_taken_do_not_lend_their_uids() -> None:
-    """A pod that runs as ``a-2``, with the UID that a copy would get, is another one."""
+def test_copies_do_not_reuse_the_uid_of_a_running_pod() -> None:
+    """A pod that runs as ``a-2``, with the UID that a copy would get, is a different pod."""
     running = repeat(node_with(), [exclusive("a", 1)._replace(uid="first")], 2).admissions[1].pod
     node = node_with(running)
     done = repeat(node, [exclusive("a", 2)], 2)

@@ -1,4 +1,4 @@
-"""Remarks on whole configurations: none where nothing is wrong, otherwise the worst first."""
+"""Findings on whole configurations: none if nothing is wrong, otherwise the worst first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLEAN = [
 
 
 @pytest.mark.parametrize("reported", CLEAN, ids=lambda reported: str(dict(reported.config)))
-def test_nothing_is_said_where_nothing_is_wrong(reported: Reported) -> None:
+def test_a_correct_configuration_has_no_findings(reported: Reported) -> None:
     assert reported.lints() == []
 
 

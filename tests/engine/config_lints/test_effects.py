@@ -1,4 +1,4 @@
-"""Settings that nothing comes of, on this machine or beside the other settings."""
+"""Settings that have no effect, on this machine or in combination with other settings."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+def test_exactly_one_mistake_is_found(case: Case) -> None:
     assert case.reported.lints() == [case.wanted]
 
 
@@ -144,17 +144,17 @@ def test_idle_options_need_a_machine() -> None:
         ([(0,), (1,), (2,), (3,)], 4),  # on average a core has two, of which one is not listed
     ],
 )
-def test_options_for_cores_need_cores_of_one_cpu_only(
+def test_options_for_cores_are_idle_only_if_every_core_has_one_cpu(
     option: str, cores: list[tuple[int, ...]], unlisted_cpus: int
 ) -> None:
-    """The kubelet goes by an average, which says one where some cores have more, and more where none has."""
+    """The kubelet uses an average: it may be one though some cores have more, or more though no core has."""
     reported = Reported(config=static({option: "true"})).subject()
     cpus = topology((CoreAt(cpus) for cpus in cores), unlisted_cpus=unlisted_cpus)
     subject = reported._replace(topology=cpus, started=None)
     assert lint_configuration(subject) == []
 
 
-def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> None:
+def test_nodes_are_not_called_equally_far_if_distances_are_unknown() -> None:
     reported = Reported(
         config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c"
     ).subject()

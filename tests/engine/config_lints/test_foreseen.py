@@ -29,7 +29,7 @@ def notes(code: str, config: dict[str, Any], machine: str = "synthetic:2s4n16c2t
     return [lint for lint in lints if lint.code == code]
 
 
-def test_reserved_cpus_that_are_handed_out_on_uneven_cores_and_the_way_out() -> None:
+def test_reserved_cpus_handed_out_on_uneven_cores_and_the_fix() -> None:
     config = static(reserved_system_cpus="0")
     (lint,) = notes("reserved-handed-out", config, UNEVEN)
     assert lint.detected == "0"
@@ -37,7 +37,7 @@ def test_reserved_cpus_that_are_handed_out_on_uneven_cores_and_the_way_out() -> 
     assert not notes("reserved-handed-out", static(reserved_system_cpus=lint.expected), UNEVEN)
 
 
-def test_the_container_that_is_foreseen_gets_the_reserved_cpu() -> None:
+def test_the_predicted_container_gets_the_reserved_cpu() -> None:
     config = static(reserved_system_cpus="0")
     (lint,) = notes("reserved-handed-out", config, UNEVEN)
     count = int(lint.message.split(" requests ")[1].split()[0])
@@ -62,8 +62,8 @@ def test_isolated_cpus_in_the_shared_pool(policy: str, reported: bool) -> None:
     assert not notes("isolated-in-shared-pool", config, "synthetic:1s1n8c2t")
 
 
-def test_isolated_partitions_are_isolated_as_far_as_pods_reach() -> None:
-    """A partition elsewhere takes CPUs away; the pods' own groups may be in one."""
+def test_isolated_partitions_count_only_within_the_cpus_of_pods() -> None:
+    """A partition outside takes CPUs away; the pods' own groups may be inside one."""
     subject = Reported(config=static()).subject()._replace(partitioned=CPUSet.parse("2-5"))
     for reach, reported in (("0-63", ["2-5"]), ("0-1,6-63", [])):
         ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
@@ -88,7 +88,7 @@ def test_cpus_without_a_tick_in_the_shared_pool() -> None:
 @pytest.mark.parametrize(
     ("version", "comes"), [(1, "fail with 'permission denied'"), (2, "or on all of 0-5 if none remain")]
 )
-def test_control_groups_that_end_before_the_machine(version: int, comes: str) -> None:
+def test_a_parent_group_with_fewer_cpus_than_the_machine(version: int, comes: str) -> None:
     subject = Reported(config=static()).subject()._replace(cgroup_version=version)
     for reach, beyond in (("0-5", "6-63"), ("0-63", "")):
         ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
@@ -97,8 +97,8 @@ def test_control_groups_that_end_before_the_machine(version: int, comes: str) ->
         assert [beyond in lint.message and comes in lint.message for lint in found] == [True] * bool(beyond)
 
 
-def test_a_group_of_one_class_that_ends_before_the_others() -> None:
-    """Another agent writes to it; without a policy no kubelet gives anybody CPUs that it lacks."""
+def test_a_group_of_one_qos_class_with_fewer_cpus() -> None:
+    """Another agent writes to it; without a policy the kubelet assigns no CPUs that the group lacks."""
     whole, own = Ceiling("/kubepods", CPUSet.parse("0-63")), CPUSet.parse("0-1")
     of_class = Ceiling("/kubepods/burstable", own, "Burstable")
     for config, reported in ((static(), ["2-63"]), ({}, [])):
@@ -127,14 +127,14 @@ def test_fractions_of_bytes(config: dict[str, Any], stated: str) -> None:
     assert [stated in lint.message for lint in found] == ([True] if stated else [])
 
 
-def test_sockets_are_for_hints_and_without_a_policy_nobody_asks_for_one() -> None:
+def test_align_by_socket_is_ignored_without_a_topology_policy() -> None:
     config = static({"align-by-socket": "true"})
     found = notes("option-ignored", config, "synthetic:2s4n16c2t")
     assert [lint.place for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
     assert not notes("option-ignored", config | {"topology_manager_policy": "restricted"})
 
 
-def test_sockets_are_for_distribution_too_from_1_37_on() -> None:
+def test_align_by_socket_affects_distribution_from_1_37_on() -> None:
     options = {"align-by-socket": "true", "distribute-cpus-across-numa": "true"}
     for minor, stated in ((36, True), (37, False)):
         reported = Reported(config=static(options), machine="synthetic:2s4n16c2t", minor=minor)
@@ -160,10 +160,10 @@ KEEPING = {
         (static(), 36, []),
     ],
 )
-def test_sets_of_numa_nodes_beyond_number_by_release_and_by_who_walks_them(
+def test_too_many_sets_of_numa_nodes_by_release_and_by_manager(
     config: dict[str, Any], minor: int, who: list[str]
 ) -> None:
-    """Kubernetes issue 135541: from 1.35.5 on devices are looked for on their own nodes only."""
+    """Kubernetes issue 135541: since 1.35.5 the Device Manager tries only nodes that have devices."""
     reported = Reported(config=config, machine="synthetic:2s34n68c1t,mem=68Gi", minor=minor)
     lints = [lint for lint in lint_configuration(reported.subject()) if lint.code == "numa-sets"]
     found = [f"{lint.place[0]} {lint.message.split(' would')[0]}" for lint in lints]

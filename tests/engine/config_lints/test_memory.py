@@ -1,4 +1,4 @@
-"""Remarks on reserved memory that the static policy refuses: every difference, to the byte."""
+"""Findings on reserved memory that the static policy rejects: every difference, to the byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 
 MACHINE = "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0"
-"""NUMA node 0 has 3 GiB beside huge pages, node 1 has 4 GiB."""
+"""NUMA node 0 has 3 GiB besides huge pages, node 1 has 4 GiB."""
 
 
 def lints(
@@ -60,7 +60,7 @@ INEXACT = "it accepts only whole numbers, written without a fraction and with fe
 
 
 def error(code: str, message: str, *, expected: str = "", detected: str = "", fix: str = "") -> Lint:
-    """Make the remark that is wanted: the kubelet refuses all of these."""
+    """Make the expected finding: the kubelet rejects all of these."""
     return Lint(
         severity=Severity.ERROR,
         code=f"reserved-memory-{code}",
@@ -108,14 +108,14 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
         ({"eviction_hard": {"memory.available": "512Mi"}}, "512Mi", "evictionHard 512Mi"),
     ],
 )
-def test_only_what_keeps_memory_is_added_up(config: dict[str, Any], kept: str, shares: str) -> None:
+def test_only_settings_that_reserve_are_added_up(config: dict[str, Any], kept: str, shares: str) -> None:
     (found,) = lints((1, {"memory": "1Gi"}), **config)
     assert found.message == (
         f"the NUMA nodes add up to 1Gi of memory, but {kept} is reserved ({shares}): 512Mi too much"
     )
 
 
-def test_equal_sums_are_nothing_to_remark() -> None:
+def test_equal_sums_have_no_findings() -> None:
     assert lints((0, {"memory": "636Mi"}), (1, {"memory": "1000Mi"}), **KEPT) == []
 
 
@@ -131,12 +131,12 @@ def test_huge_pages_can_never_be_reserved() -> None:
     ]
 
 
-def test_the_static_policy_needs_some() -> None:
+def test_the_static_policy_needs_reserved_memory() -> None:
     assert lints() == [NONE_KEPT]
 
 
-def test_what_is_listed_is_not_kept_by_that() -> None:
-    """``reservedMemory`` divides what other settings keep from pods among the nodes."""
+def test_reserved_memory_alone_keeps_nothing_from_pods() -> None:
+    """``reservedMemory`` divides among the nodes what other settings reserve."""
     unequal = error(
         "unequal",
         "the NUMA nodes add up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
@@ -151,8 +151,8 @@ def test_what_is_listed_is_not_kept_by_that() -> None:
     ("written", "expected"),
     [("1.5Gi", "1536Mi"), ("1610612736000m", "1536Mi"), ("1000Ti", "1099511627776k"), ("1500m", "")],
 )
-def test_what_the_kubelet_cannot_count(written: str, expected: str) -> None:
-    """The kubelet takes ``1.5Gi`` for no whole number of bytes, and ``1000Ti`` for a long one."""
+def test_amounts_that_the_kubelet_cannot_count(written: str, expected: str) -> None:
+    """To the kubelet ``1.5Gi`` is not a whole number of bytes, and ``1000Ti`` is too long."""
     found = [lint for lint in lints((1, {"memory": written}), **KEPT) if "inexact" in lint.code]
     amount = Quantity.parse(written)
     assert found == [
@@ -179,7 +179,7 @@ def test_more_than_a_node_has() -> None:
 
 
 def test_a_node_may_be_listed_once_for_each_kind_of_memory() -> None:
-    """Wrong already, but both figures are told: huge pages are no memory of a node a second time."""
+    """The amounts are wrong, but both are reported: huge pages do not count as memory of the node again."""
     found = lints(
         (0, {"memory": "3100Mi"}), (0, {"hugepages-2Mi": "2Mi"}), kube_reserved={"memory": "3100Mi"}
     )
@@ -191,7 +191,7 @@ def test_a_node_may_be_listed_once_for_each_kind_of_memory() -> None:
 
 @pytest.mark.parametrize(("pages", "short"), [(2048, ""), (2049, "2Mi")])
 def test_huge_pages_alone_may_be_more_than_a_node_has(pages: int, short: str) -> None:
-    """They are not in truth, but a description of a machine may say so; a node of huge pages only is fine."""
+    """Not on a real machine, but a description may say so; a node with huge pages only is valid."""
     machine = f"synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi={pages}/0"
     found = lints((1, {"memory": "1Gi"}), machine=machine, kube_reserved={"memory": "1Gi"})
     assert [(lint.code, lint.expected, lint.detected) for lint in found] == (
@@ -211,11 +211,11 @@ def test_the_last_byte_of_a_node_may_be_reserved() -> None:
         {"minor": 31, "feature_gates": {"MemoryManager": False}},
     ],
 )
-def test_nothing_is_said_where_nothing_looks_at_it(config: dict[str, Any]) -> None:
+def test_there_are_no_findings_without_the_static_policy(config: dict[str, Any]) -> None:
     assert lints((1, {"memory": "1Gi"}), **(KEPT | config)) == []
 
 
-def test_nothing_is_said_where_the_kubelet_fails_before() -> None:
+def test_there_are_no_findings_if_the_kubelet_fails_earlier() -> None:
     machine = read_machine(MACHINE).machine
     reported = KubeletConfiguration(memory_manager_policy="Static")
     subject = LintSubject(

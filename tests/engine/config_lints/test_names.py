@@ -1,4 +1,4 @@
-"""Names and values that no kubelet takes, or not this one."""
+"""Names and values that no kubelet accepts, or not this one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CASES = [
         detected="Systemd",
         fix="cgroupDriver: systemd",
     ),
-    Case(  # near nothing, not even by upper and lower case
+    Case(  # close to no name, not even in another case
         "policy-name",
         Severity.ERROR,
         "cpuManagerPolicy",
@@ -203,7 +203,7 @@ CASES = [
         detected="CPUManager",
         fix="remove it",
     ),
-    Case(  # like others, and no misspelling of any
+    Case(  # similar to others, but a misspelling of none
         "gate-unknown",
         Severity.ERROR,
         "featureGates.PodLevelLimits",
@@ -222,7 +222,7 @@ CASES = [
         detected="MixedCPUsAllocation",
         fix="remove it, or if the node runs OpenShift, use --ignore-unknown-gates",
     ),
-    Case(  # a group is no gate, but the others are looked at all the same
+    Case(  # a group is not a gate, but the others are still checked
         "gate-unknown",
         Severity.ERROR,
         "featureGates.MemoryQOS",
@@ -243,10 +243,10 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+def test_exactly_one_mistake_is_found(case: Case) -> None:
     assert case.reported.lints() == [case.wanted]
 
 
-def test_a_file_of_gates_that_are_none_is_not_told_in_full() -> None:
+def test_the_number_of_findings_on_unknown_gates_is_limited() -> None:
     gates = {f"Gate{number}": True for number in range(1000)}
     assert len(Reported(config={"feature_gates": gates}).lints()) == 100

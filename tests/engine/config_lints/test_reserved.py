@@ -94,12 +94,12 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+def test_exactly_one_mistake_is_found(case: Case) -> None:
     assert case.reported.lints() == [case.wanted]
 
 
-def test_the_list_is_what_counts_and_not_how_many() -> None:
-    """CPUs that are listed take the place of a number: it is the list that is to be mended."""
+def test_a_list_of_reserved_cpus_overrides_their_number() -> None:
+    """Listed CPUs replace a number, so the fix is for the list."""
     reported = Reported(config=static(reserved_system_cpus="0,1,32", kube_reserved={"cpu": "1"}))
     found = {lint.code: lint for lint in reported.lints()}
     assert found.keys() == {"reserved-count-overridden", "reserved-splits-core"}
@@ -118,7 +118,7 @@ def test_the_list_is_what_counts_and_not_how_many() -> None:
         ),
     ],
 )
-def test_split_caches_matter_where_caches_are_asked_for(
+def test_split_caches_matter_if_an_option_aligns_by_cache(
     options: dict[str, str], severity: Severity, effect: str
 ) -> None:
     assert Reported(config=static(options), machine="synthetic:2s16c2t").lints(caches=True) == [
@@ -132,7 +132,7 @@ def test_split_caches_matter_where_caches_are_asked_for(
     ]
 
 
-def test_whole_caches_and_an_only_cache_are_not_split() -> None:
+def test_whole_caches_and_a_single_cache_are_not_split() -> None:
     reserved = static(reserved_system_cpus="0-15,32-47")
     assert Reported(config=reserved, machine="synthetic:2s16c2t").lints(caches=True) == []
     assert Reported(config=static(), machine="synthetic:1s32c2t").lints(caches=True) == []

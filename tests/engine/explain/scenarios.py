@@ -1,4 +1,4 @@
-"""Short scenarios for tests: pods that come to a kubelet one after the other."""
+"""Short scenarios for tests: pods that a kubelet admits one after the other."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FOUR_NODES = machine_info(
 
 
 def with_memory(info: MachineInfo, *gib: int, pages: Mapping[int, int] | None = None) -> MachineInfo:
-    """Give NUMA nodes memory, all as much where there is one amount, and huge pages by size in KiB."""
+    """Give NUMA nodes memory, the same if there is only one amount, and huge pages by size in KiB."""
     nodes = tuple(
         InfoNode(id=node.id, cores=node.cores, memory_bytes=amount * GIB, hugepages=pages or {})
         for node, amount in zip(info.nodes, cycle(gib), strict=False)
@@ -52,7 +52,7 @@ def with_memory(info: MachineInfo, *gib: int, pages: Mapping[int, int] | None = 
 
 
 def memory_config(nodes: int = 2) -> dict[str, Any]:
-    """Configure the Memory Manager's static policy with 1Gi kept on every NUMA node."""
+    """Configure the Memory Manager's static policy with 1Gi reserved on every NUMA node."""
     kept = tuple(
         ReservedMemory(numa_node=node, limits={"memory": Quantity.parse("1Gi")}) for node in range(nodes)
     )
@@ -64,7 +64,7 @@ def memory_config(nodes: int = 2) -> dict[str, Any]:
 
 
 def whole(cpus: int, name: str = "main", memory: str = "1Gi", more: str = "") -> Container:
-    """Make a container that requests what it is limited to."""
+    """Make a container whose requests equal its limits."""
     amounts = f"cpu={cpus} memory={memory} {more}"
     return app(amounts, amounts, name)
 
@@ -75,12 +75,12 @@ def named(name: str, *containers: Container, static: bool = False) -> StoredPod:
 
 
 def divided(name: str, budget: str, *containers: Container) -> StoredPod:
-    """Make a pod that has resources of its own, which the managers divide among its containers."""
+    """Make a pod with pod-level resources, which the managers divide among its containers."""
     return named(name, *containers)._replace(resources=resources(budget, budget))
 
 
 def cards(**groups: int) -> DeviceInventory:
-    """Register ``example.com/card``: so many healthy and free ones next to NUMA nodes such as ``node0``."""
+    """Register ``example.com/card``: this many healthy and free ones next to NUMA nodes such as ``node0``."""
     found = tuple(
         DeviceGroup(
             numa_nodes=CPUSet.parse(node.removeprefix("node")), total=count, healthy=count, free=count
@@ -97,7 +97,7 @@ def scenario(
     devices: DeviceInventory | None = None,
     **config: Any,
 ) -> Scenario:
-    """Let pods come to a kubelet with the static CPU policy; the last one is the question."""
+    """Let a kubelet with the static CPU policy admit pods; the last one is the one to explain."""
     reported = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
     return Scenario(
         start=partial(_start, info, fit=fit, devices=devices),

@@ -1,4 +1,4 @@
-"""What a pod and its containers ask for, as the managers count it."""
+"""What a pod and its containers request, as the managers count it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def node(**config: Any) -> Node:
     return reported(scenario(TWO_NODES, named("a", whole(1)), **config)).before
 
 
-def test_a_pod_asks_for_what_its_containers_need_at_once() -> None:
+def test_a_pod_requests_what_its_containers_need_at_the_same_time() -> None:
     pod = named("a", init("memory=5Gi"), whole(1), app("memory=3Gi hugepages-2Mi=4Mi", name="other"))
     assert memory_requested(node(), pod, None) == {"memory": 5 * GIB, "hugepages-2Mi": 4 << 20}
     assert memory_requested(node(), pod, pod.init_containers[0]) == {"memory": 5 * GIB}
 
 
-def test_a_pod_that_is_divided_asks_for_its_own_resources() -> None:
+def test_a_divided_pod_requests_its_own_resources() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(1, memory="2Gi"), SHARED)
     assert memory_requested(node(**DIVIDING), pod, None) == {"memory": 8 * GIB}
     assert memory_requested(node(), pod, None) == {"memory": 3 * GIB}
 
 
-def test_only_a_container_like_a_guaranteed_pod_has_memory_of_its_own_in_a_divided_pod() -> None:
+def test_in_a_divided_pod_only_a_guaranteed_container_has_its_own_memory() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(1, memory="2Gi"), SHARED)
     exclusive, shared = pod.containers
     assert memory_requested(node(**DIVIDING), pod, exclusive) == {"memory": 2 * GIB}
@@ -42,7 +42,7 @@ def test_only_a_container_like_a_guaranteed_pod_has_memory_of_its_own_in_a_divid
     assert memory_requested(node(), pod, shared) == {"memory": GIB}
 
 
-def test_memory_that_is_no_whole_number_is_not_told() -> None:
+def test_memory_that_is_not_a_whole_number_is_not_reported() -> None:
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
     assert memory_requested(node(), pod, None) is None
     assert memory_requested(node(), pod, pod.containers[0]) is None

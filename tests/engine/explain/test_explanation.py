@@ -1,4 +1,4 @@
-"""What an explanation rests on: the node as it was when the kubelet decided, and every round."""
+"""What an explanation is based on: the node at the time of the decision, and every round."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.engine.explain.scenarios import (
 BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
 
 
-def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
+def test_a_rejected_pod_is_explained_on_the_node_that_it_left() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(2), whole(9, "no"))))
     explanation = explain(replay)
     assert explanation.replay is replay
@@ -33,15 +33,15 @@ def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
     assert explanation.unaligned == ()
 
 
-def test_an_admitted_pod_is_explained_on_the_node_that_it_found_cleaned_up() -> None:
+def test_an_admitted_pod_is_explained_on_the_cleaned_up_node_before_it() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
     explanation = explain(replay)
     assert explanation.node.cpu.state.assignments == {}
     assert explanation.replay.before.cpu.state.assignments != {}, "the replay stays what it was"
 
 
-def test_an_admitted_pod_is_told_of_memory_that_is_wider_than_it_could_be() -> None:
-    """A group of nodes serves as a whole or not at all."""
+def test_memory_on_more_nodes_than_needed_is_reported_for_an_admitted_pod() -> None:
+    """A group of nodes is used as a whole or not at all."""
     pods = named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))
     config = {**BEST_EFFORT, **memory_config(), "topology_manager_scope": "pod"}
     explanation = explained(with_memory(TWO_NODES, 10), *pods, **config)

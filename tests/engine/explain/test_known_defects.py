@@ -1,4 +1,4 @@
-"""What is known to be odd about a decision, and where from."""
+"""Known oddities of a decision, and their sources."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Case:
 
 CASES = [
     Case(
-        "wide enough when all is free",
+        "one node would be enough if it were empty",
         [WIDTH],
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
@@ -116,7 +116,7 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "CPUs and memory want other nodes",
+        "CPUs and memory need different nodes",
         [INEQUALITY],
         TEN,
         (named("a", whole(2, memory="12Gi")),),
@@ -145,28 +145,28 @@ CASES = [
         RESTRICTED | MEMORY,
     ),
     Case(
-        "a container without resources of its own, scope container",
+        "a container without its own resources, scope container",
         [NO_OWN, STAYS],
         TEN,
         (divided("a", "cpu=4 memory=4Gi", whole(1, memory="1Gi"), app(name="log")),),
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "memory has no hint, but it was not that",
+        "memory has no hint, but that is not the reason",
         [],
         TEN,
         (named("a", whole(9, memory="20Gi")),),
         SINGLE | MEMORY,
     ),
     Case(
-        "memory has hints, none of which will do",
+        "memory has hints, none of which is accepted",
         [],
         TEN,
         (named("a", whole(1, memory="12Gi")),),
         SINGLE | MEMORY,
     ),
     Case("memory without any round", [STAYS], TEN, (named("a", whole(1, memory="30Gi")),), MEMORY),
-    Case("cores of different size", [ON_AVERAGE], UNEVEN, (named("a", whole(3)),), CORES),
+    Case("cores of different sizes", [ON_AVERAGE], UNEVEN, (named("a", whole(3)),), CORES),
     Case("too few cores", [], EIGHT, (named("a", whole(8)),), CORES),
     Case("cores are not whole", [], EIGHT, (named("a", whole(3)),), CORES),
     Case("different cores that do not matter", [], UNEVEN, (named("a", whole(12)),)),
@@ -198,7 +198,7 @@ CASES = [
 
 
 def defects(replay: Replay, decision: Decision | None = None) -> Defects:
-    """Return how each remark begins, in six words, and its reference."""
+    """Return the first six words of each note, and its reference."""
     node, pod = replay.before, replay.scenario.pod
     rounds = [round_of(requested, pod, node) for requested in replay.admission.hint_rounds]
     found = list(known_defects(replay, decision or decided(replay), rounds))
@@ -206,12 +206,12 @@ def defects(replay: Replay, decision: Decision | None = None) -> Defects:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_odd(case: Case) -> None:
+def test_known_oddities(case: Case) -> None:
     assert defects(reported(scenario(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
 
 
 def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Replay:
-    """Let a kubelet restart that has admitted pods, and look at the last one again."""
+    """Restart a kubelet that has admitted pods, and let it admit the last one again."""
     first = reported(scenario(info, *pods, **config))
 
     def start(_kubelet: Any) -> Any:
@@ -220,19 +220,19 @@ def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Replay:
     return reported(replace(first.scenario, start=start, restarted=True))
 
 
-def test_cores_are_counted_before_what_a_container_has() -> None:
+def test_cores_are_counted_before_the_cpus_a_container_has() -> None:
     replay = restarted(EIGHT, named("a", whole(2)), named("b", whole(4)), **CORES)
     assert defects(replay) == [HAS_THEM, STAYS]
 
 
-def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
+def test_a_divided_pod_is_allocated_again_after_a_restart() -> None:
     pod = divided("a", "cpu=4 memory=4Gi", whole(2, memory="2Gi"), app("cpu=1 memory=1Gi", name="shared"))
     replay = restarted(TEN, pod, **DIVIDING, **MEMORY)
     assert defects(replay) == [ANEW, STAYS]
     assert any("fixed in 1.38" in known.text for known in known_defects(replay, decided(replay), []))
 
 
-def test_a_crash_is_no_endless_loop() -> None:
+def test_a_crash_is_not_an_endless_loop() -> None:
     """Node ids above 63 do not fit into the kubelet's masks."""
     info = machine_info([CoreAt((0,)), CoreAt((1,), numa_node=64)])
     replay = reported(scenario(info, named("a", whole(1)), **RESTRICTED))
@@ -281,18 +281,18 @@ def test_differences_that_decide_are_named(version: str, cpus: int, want: list[s
     assert notes(version, cpus) == want
 
 
-def test_long_stories_are_not_told_again() -> None:
+def test_long_scenarios_are_not_replayed() -> None:
     assert notes("1.33.4", 7, before=MOST_PODS - 1)
     assert notes("1.33.4", 7, before=MOST_PODS) == []
 
 
-def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each difference that is tried takes a start of the kubelet: some cannot matter to the pods at hand."""
+def test_skipped_differences_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tried difference takes a start of the kubelet, and some cannot affect the given pods."""
     ones = [
         reported(scenario(MACHINE, pod(app(amounts, amounts)), **UNCORE))
         for amounts in ("cpu=2 memory=1Gi", "cpu=7 memory=1Gi", "cpu=40 memory=1Gi")
     ]
-    # No core is free, of which releases tell in other words.
+    # No core is free, which releases report in different words.
     ones.append(reported(scenario(MACHINE, named("a", whole(30)), named("b", whole(2)), **FULL)))
     tried = [list(release_notes(one)) for one in ones]
     skipped = [without_effect(one) for one in ones]
@@ -304,7 +304,7 @@ def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch)
     assert [list(release_notes(one)) for one in ones] == tried
 
 
-def test_differences_of_init_containers_and_pod_level_resources_are_tried_where_pods_have_some() -> None:
+def test_differences_of_init_containers_and_pod_level_resources_are_tried_if_pods_have_them() -> None:
     level = resources("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
     assert "knows_sidecars" not in without_effect(reported(scenario(MACHINE, pod(app(), init("cpu=1")))))
     name = "passes_over_pod_level_pods"

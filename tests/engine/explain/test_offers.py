@@ -1,4 +1,4 @@
-"""What a policy takes of each provider's hints, and for how much they were asked."""
+"""What a policy accepts of each provider's hints, and the amount requested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDE = Hint(NodeMask(0b11), preferred=True)
 
 
 def node(policy: str = "restricted", nodes: int = 2) -> Node:
-    """Set up a node whose Topology Manager knows so many NUMA nodes."""
+    """Set up a node whose Topology Manager knows this many NUMA nodes."""
     info = machine_info(CoreAt(cpus=(number,), numa_node=number) for number in range(nodes))
     manager = TopologyManager.of(info, policy, "container", closest=False)
     before = reported(scenario(TWO_NODES, named("b", whole(1)))).before
@@ -46,13 +46,13 @@ def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer
 @pytest.mark.parametrize(
     ("answer", "status"), [(None, OfferStatus.NO_PREFERENCE), ({}, OfferStatus.NO_HINTS)]
 )
-def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, status: OfferStatus) -> None:
+def test_a_provider_without_any_list_is_one_offer(answer: Answer, status: OfferStatus) -> None:
     (found,) = offers(answer, node())
     assert found == Offer(provider="devices", resource="devices", status=status)
     assert (found.hints, found.usable, found.rule, found.request) == ((), frozenset(), None, None)
 
 
-def test_every_resource_is_an_offer_of_its_own() -> None:
+def test_every_resource_is_a_separate_offer() -> None:
     found = offers({"memory": [LEFT], "example.com/card": None}, node())
     assert found == [
         Offer(
@@ -78,16 +78,16 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
         ([WIDE, LEFT], OfferStatus.USABLE, [0b01, 0b11], [0b01]),
     ],
 )
-def test_what_a_policy_takes_of_a_list(
+def test_what_a_policy_accepts_of_a_list(
     hints: list[Hint], status: OfferStatus, usable: list[int], alone: list[int]
 ) -> None:
-    """``single-numa-node`` takes no hint of several nodes, preferred or not."""
+    """``single-numa-node`` accepts no hint of several nodes, preferred or not."""
     found, single = offer(hints, node()), offer(hints, node("single-numa-node"))
     assert (found.status, found.hints, sorted(found.usable or ())) == (status, tuple(hints), usable)
     assert (single.status, single.hints, sorted(single.usable or ())) == (status, tuple(hints), alone)
 
 
-def test_a_wide_hint_alone_is_nothing_for_a_single_node() -> None:
+def test_a_wide_hint_alone_is_unusable_for_a_single_node() -> None:
     assert offer([WIDE], node("single-numa-node")).status is OfferStatus.UNUSABLE
     assert offer([WIDE], node()).status is OfferStatus.USABLE
 
@@ -114,7 +114,7 @@ def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
         ("single-numa-node", [2, 2], 2, 1, OfferStatus.USABLE, ["0", "1"]),
     ],
 )
-def test_what_a_policy_takes_of_a_rule(
+def test_what_a_policy_accepts_of_a_rule(
     policy: str, free: list[int], request_: int, width: int, status: OfferStatus, usable: list[str]
 ) -> None:
     hints = rule(free, request_, width)
@@ -141,7 +141,7 @@ def test_hints_of_very_many_nodes_are_not_listed(nodes: int, listed: bool) -> No
         ("single-numa-node", {3: 2}, 3, OfferStatus.UNUSABLE, []),
     ],
 )
-def test_what_a_policy_takes_where_hints_are_not_listed(
+def test_what_a_policy_accepts_if_hints_are_not_listed(
     policy: str, free: dict[int, int], request_: int, status: OfferStatus, usable: list[str] | None
 ) -> None:
     counts = {**dict.fromkeys(range(LISTED_NODES + 1), 1), **free}
@@ -152,8 +152,8 @@ def test_what_a_policy_takes_where_hints_are_not_listed(
     assert sets == usable
 
 
-def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
-    """More nodes than one may be the size that is preferred, although one has enough."""
+def test_a_single_node_is_accepted_only_if_its_hint_is_preferred() -> None:
+    """The preferred size may be more than one node, although one has enough."""
     nodes = LISTED_NODES + 1
     found = offer(rule([2] * nodes, 2, width=2), node("single-numa-node", nodes))
     assert (found.status, found.usable) == (OfferStatus.UNUSABLE, frozenset())
@@ -171,20 +171,20 @@ def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
         ("example.com/card", None, None),
     ],
 )
-def test_how_much_was_asked_for(resource: str, container: Container | None, request_: int | None) -> None:
+def test_the_requested_amount(resource: str, container: Container | None, request_: int | None) -> None:
     (found,) = offers({resource: [LEFT]}, node(), container)
     assert found.request == request_
     assert offers({resource: None}, node(), container)[0].request is None
 
 
-def test_how_much_memory_is_not_told_where_it_is_no_whole_number() -> None:
+def test_requested_memory_is_unknown_if_it_is_not_a_whole_number() -> None:
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
     requested = HintRound(container=pod.containers[0], answers={"cpu": {"memory": []}}, merged=MERGED)
     (found,) = round_of(requested, pod, node()).offers
     assert found.request is None
 
 
-def test_a_round_is_called_by_its_container() -> None:
+def test_a_round_is_named_after_its_container() -> None:
     rounds = [
         round_of(HintRound(container=each, answers={}, merged=MERGED), POD, node()) for each in (TWO, None)
     ]

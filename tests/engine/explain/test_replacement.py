@@ -1,4 +1,4 @@
-"""What becomes of rejected pods, by who owns them."""
+"""What happens to rejected pods, by owner."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_kind_of_owner(owner: str, loops: bool, words: str) -> None:
         (Rejected("OutOfcpu", "Node didn't have enough resource: cpu"), NO_NODE, "Job/a", False),
     ],
 )
-def test_nothing_is_said_where_nothing_is_known_or_the_scheduler_sees_it(
+def test_nothing_is_reported_if_nothing_is_known_or_the_scheduler_sees_it(
     rejected: Rejected, decision: Decision, owner: str | None, static: bool
 ) -> None:
     assert replacement_of(rejected, decision, owner, static=static) is None

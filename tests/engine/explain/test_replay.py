@@ -1,4 +1,4 @@
-"""What a kubelet meets before it decides: its start, other pods, files without the pods that have ended."""
+"""What precedes a kubelet's decision: its start, other pods, files without the pods that have ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ A, B = named("a", whole(4)), named("b", whole(3))
 
 
 def found_as(change: Callable[[Node], None], one: Scenario) -> Starter:
-    """Start a kubelet that finds the node of a scenario, changed."""
+    """Start a kubelet on the node of a scenario, with a change."""
     after = reported(one).after
 
     def start(_kubelet: object) -> Node:
@@ -56,10 +56,10 @@ def lose_memory(node: Node) -> None:
 @pytest.mark.parametrize(
     ("change", "stage"), [(forget_a_cpu, "cpuManagerStart"), (lose_memory, "memoryManagerStart")]
 )
-def test_a_restart_can_end_at_files_without_the_removed_pods(
+def test_a_restart_can_fail_on_files_without_the_removed_pods(
     change: Callable[[Node], None], stage: str
 ) -> None:
-    """The files are read again only where something has been taken out of them."""
+    """The files are read again only if something has been removed from them."""
     one = scenario(with_memory(TWO_NODES, 10), A, B, **memory_config())
     restarted = replace(one, start=found_as(change, one), restarted=True)
     assert isinstance(replay_scenario(restarted, SearchBudget()), Replay)
@@ -69,7 +69,7 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 
 
 def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
-    """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
+    """The others still hold their CPUs: nothing is cleaned up until all pods have been admitted again."""
     one = scenario(EIGHT, A, B, fit=True)
     restarted = replace(
         one, start=found_as(lambda node: node.resume([A, B]), one), restarted=True, position=0

@@ -1,4 +1,4 @@
-"""What replay a scenario costs, and what is kept of it: work must not grow with pods times pods."""
+"""What it costs to replay a scenario, and what is kept: work must not be quadratic in pods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEN = [named(f"p{number}", whole(1)) for number in range(10)]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count copies of nodes, and how often all admissions are gone through for those admitted."""
+    """Count copies of nodes, and how often all admissions are searched for the admitted pods."""
     times: Counter[str] = Counter()
     copied = Node.copy
     admitted: Callable[[Replay], frozenset[str]] = vars(Replay)["admitted"].fget
@@ -37,9 +37,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.parametrize(("remembered", "kept"), [(1, 1), (3, 3), (10, 10), (11, 10)])
-def test_a_node_is_copied_only_where_the_copy_is_kept(
-    calls: Counter[str], remembered: int, kept: int
-) -> None:
+def test_a_node_is_copied_only_if_the_copy_is_kept(calls: Counter[str], remembered: int, kept: int) -> None:
     replay = replay_scenario(scenario(FOUR_NODES, *TEN), SearchBudget(), remembered)
     assert isinstance(replay, Replay)
     assert len(replay.befores) == kept
@@ -48,14 +46,14 @@ def test_a_node_is_copied_only_where_the_copy_is_kept(
     assert [CPUSet(node.cpu.state.default) for node in replay.befores] == pools[-kept:]
 
 
-def test_who_loses_by_a_change_is_found_in_one_go(calls: Counter[str]) -> None:
+def test_the_pods_that_a_change_displaces_are_found_in_one_pass(calls: Counter[str]) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
     explanation = explain(reported(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
     suggestions = sum(len(search.found) for search in explanation.searches)
     assert 0 < calls["admitted"] < len(pods) * suggestions
 
 
-def test_a_story_told_again_keeps_no_more_of_itself_than_is_shown() -> None:
+def test_a_replay_keeps_only_the_node_that_is_shown() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
     explanation = explain(reported(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
     kept = [len(each.replayed.befores) for search in explanation.searches for each in search.found]

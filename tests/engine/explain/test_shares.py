@@ -1,4 +1,4 @@
-"""Who has the CPUs of each NUMA node, and what other pods hold."""
+"""How the CPUs of each NUMA node are divided, and what other pods hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def written(share: NodeShare) -> dict[str, str]:
 
 
 def test_every_node_is_split_up() -> None:
-    """Two CPUs are a whole core: CPUs n and n+8, of which there are four a node."""
+    """A core is two CPUs, n and n+8, and there are four cores per node."""
     replay = reported(scenario(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
     first, second = node_shares(replay.after, ASKED)
     assert (first.node, second.node) == (0, 1)
@@ -65,7 +65,7 @@ def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
 
 
 def held_node() -> Node:
-    """Let containers and pods hold this and that; only two of them run."""
+    """Let containers and pods hold CPUs and memory; only two of the pods run."""
     node = reported(scenario(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
     node.resume([named("high", whole(1)), named("asked", whole(1))])
     node.cpu.state.assignments = {
@@ -86,13 +86,13 @@ def held_node() -> Node:
 
 
 @pytest.mark.parametrize("uid", ["11111111-1111-4111-8111-111111111111", "0123456789abcdef0123456789abcdef"])
-def test_a_pod_that_only_state_files_tell_of_has_no_namespace(uid: str) -> None:
+def test_a_pod_known_only_from_state_files_has_no_namespace(uid: str) -> None:
     assert known_name(named(uid, whole(1))) == uid
     assert known_name(named("high", whole(1))) == "default/high"
 
 
 def test_holders_come_in_the_order_of_their_lowest_cpu() -> None:
-    """Pods with memory only come before those, by UID."""
+    """Pods with memory only come first, by UID."""
     assert list(holders(held_node(), ASKED)) == [
         Holder(uid="memory", name="memory", cpus=0, memory={("memory", 0b10): 5}, running=False),
         Holder(uid="whole", name="whole", cpus=0, memory={("memory", 0b11): 7}, running=False),
@@ -116,7 +116,7 @@ def test_holders_come_in_the_order_of_their_lowest_cpu() -> None:
     ]
 
 
-def test_a_pod_that_holds_cpus_only_is_a_holder() -> None:
+def test_a_pod_that_holds_only_cpus_is_a_holder() -> None:
     node = held_node()
     node.memory.state.blocks, node.memory.state.pod_blocks = {}, {}
     assert [(each.uid, dict(each.memory)) for each in holders(node, ASKED)] == [

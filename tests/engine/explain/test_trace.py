@@ -1,4 +1,4 @@
-"""What an explanation shows of a decision: offers, who has what of each node, what is known to be odd."""
+"""What an explanation shows of a decision: offers, the share of each pod in a node, known oddities."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sets(masks: frozenset[int] | None) -> list[str] | None:
     return None if masks is None else sorted(str(CPUSet(mask)) for mask in masks)
 
 
-def test_offers_show_hints_and_what_the_policy_takes() -> None:
+def test_offers_show_hints_and_what_the_policy_accepts() -> None:
     explanation = explained(TWO_NODES, named("a", whole(4)), named("b", whole(6)), **RESTRICTED)
     offer = offers(explanation)["cpu"]
     assert offer.hints is not None
@@ -47,13 +47,13 @@ def test_offers_show_hints_and_what_the_policy_takes() -> None:
     assert offers(explanation)["memory"].status is OfferStatus.NO_PREFERENCE
 
 
-def test_single_numa_node_takes_no_wide_hint() -> None:
+def test_single_numa_node_accepts_no_wide_hint() -> None:
     offer = offers(explained(TWO_NODES, named("a", whole(9)), **SINGLE))["cpu"]
     assert (offer.status, offer.usable) == (OfferStatus.UNUSABLE, frozenset())
     assert sets(offers(explained(TWO_NODES, named("a", whole(9)), **RESTRICTED))["cpu"].usable) == ["0-1"]
 
 
-def test_memory_without_any_hint_has_no_say() -> None:
+def test_memory_without_any_hint_has_no_influence() -> None:
     pods = named("a", whole(1)), named("b", whole(1, memory="12Gi"))
     explanation = explained(TEN, *pods, **RESTRICTED, **memory_config())
     offer = offers(explanation)["memory"]
@@ -70,7 +70,7 @@ def test_hints_of_many_nodes_are_not_listed(config: dict[str, Any], usable: froz
     assert offer.status is (OfferStatus.USABLE if usable is None else OfferStatus.UNUSABLE)
 
 
-def test_every_cpu_of_a_node_is_somebodys() -> None:
+def test_every_cpu_of_a_node_is_in_exactly_one_share() -> None:
     pods = named("a", whole(3)), named("b", whole(2, "one"), whole(20, "two"))
     explanation = explained(TWO_NODES, *pods, reserved_system_cpus="0-1")
     for share in explanation.shares:
@@ -87,7 +87,7 @@ def _columns(explanation: Explanation) -> list[list[int]]:
 
 
 def test_an_admitted_pod_is_shown_the_node_that_it_found() -> None:
-    """What a pod held that has ended counts as free: it is cleaned up when the next pod comes."""
+    """What an ended pod held counts as free: it is cleaned up when the next pod is admitted."""
     explanation = explained(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2)))
     (share,) = explanation.shares
     assert (str(CPUSet(share.free)), share.held, share.own) == ("1-7", 0, 0)

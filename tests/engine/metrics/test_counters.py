@@ -1,4 +1,4 @@
-"""What each manager counts, by itself."""
+"""What each manager counts, tested separately."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_cpus_of_one_cache_are_aligned(cpus: str, aligned: int) -> None:
     assert metrics.aligned == {"uncore_cache": aligned, "physical_cpu": 0}
 
 
-def test_a_pod_whose_memory_is_refused_counts_as_an_error_only() -> None:
+def test_a_pod_whose_memory_is_rejected_counts_only_as_an_error() -> None:
     metrics = MemoryMetrics()
     metrics.pod([True, True, False], failed=True)
     assert metrics == changed(MemoryMetrics(), pinning_errors=1, errors=Counter(pod=1))
 
 
-def test_containers_with_memory_of_their_own_are_told_from_those_that_share() -> None:
+def test_containers_with_their_own_memory_and_those_that_share_count_separately() -> None:
     metrics = MemoryMetrics()
     metrics.pod([True, True, False], failed=False)
     assert metrics == changed(

@@ -1,4 +1,4 @@
-"""The kubelet's own metrics, derived by hand, with what is odd about them."""
+"""The kubelet's own metrics, derived by hand, with their oddities."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_exclusive_cpus_leave_the_pool_and_come_back() -> None:
     assert (read(node)[POOL], read(node)[EXCLUSIVE]) == (15_000, 0)
 
 
-def test_a_numa_node_that_has_nothing_left_keeps_its_figure() -> None:
+def test_a_numa_node_with_no_allocation_left_keeps_its_figure() -> None:
     node = started()
     node.admit(named("a", whole(4)))
     node.remove("a")
@@ -89,7 +89,7 @@ def test_a_numa_node_that_has_nothing_left_keeps_its_figure() -> None:
     assert read(node)[PER_NODE % 0] == 4
 
 
-def test_a_numa_node_that_has_something_left_shows_that() -> None:
+def test_a_numa_node_with_allocations_left_shows_them() -> None:
     node = started()
     for name, count in (("a", 4), ("b", 3)):
         node.admit(named(name, whole(count)))
@@ -97,7 +97,7 @@ def test_a_numa_node_that_has_something_left_shows_that() -> None:
     assert (read(node)[PER_NODE % 0], read(node)[EXCLUSIVE], read(node)[POOL]) == (3, 3, 12_000)
 
 
-def test_who_resizes_sets_the_gauges_right() -> None:
+def test_a_resize_corrects_the_gauges() -> None:
     node = started()
     node.admit(named("a", init(FOUR, FOUR), whole(2)))
     assert (read(node)[POOL], read(node)[EXCLUSIVE], read(node)[PER_NODE % 0]) == (9_000, 6, 4)
@@ -115,13 +115,13 @@ def test_reused_cpus_of_init_containers_make_the_gauges_drift_until_a_restart() 
     assert (read(node)[POOL], read(node)[EXCLUSIVE]) == (11_000, 4)  # 2 CPUs are exclusive
     node.remove("a")
     node.clean_up()
-    assert (read(node)[POOL], read(node)[EXCLUSIVE]) == (13_000, 2)  # none is
+    assert (read(node)[POOL], read(node)[EXCLUSIVE]) == (13_000, 2)  # none are
     again = started()
     again.restore(node.state_file())
     assert (read(again)[POOL], read(again)[EXCLUSIVE]) == (15_000, 0)
 
 
-def test_a_restart_counts_what_the_file_has() -> None:
+def test_a_restart_counts_what_is_in_the_file() -> None:
     node = started()
     node.admit(named("a", whole(4)))
     again = started()
@@ -131,7 +131,7 @@ def test_a_restart_counts_what_the_file_has() -> None:
     assert found[PER_NODE % 0] == 4
 
 
-def test_alignment_is_listed_before_anything_is_counted() -> None:
+def test_alignment_is_listed_at_zero() -> None:
     found = read(started())
     assert found[ALIGNED % ("container", "physical_cpu")] == 0
     assert found[ALIGNED % ("container", "uncore_cache")] == 0
@@ -139,7 +139,7 @@ def test_alignment_is_listed_before_anything_is_counted() -> None:
     assert UNALIGNED % ("container", "uncore_cache") not in found
 
 
-def test_a_container_that_is_admitted_again_counts_as_a_request_only() -> None:
+def test_a_container_that_is_admitted_again_counts_only_as_a_request() -> None:
     node = started(cpu_manager_policy_options={"full-pcpus-only": "true"})
     first = named("a", whole(4))
     node.admit(first)
@@ -150,7 +150,7 @@ def test_a_container_that_is_admitted_again_counts_as_a_request_only() -> None:
     assert found[ALIGNED % ("container", "uncore_cache")] == 1
 
 
-def test_what_is_refused() -> None:
+def test_a_rejected_pod_is_counted() -> None:
     node = started(cpu_manager_policy_options={"full-pcpus-only": "true"})
     node.admit(named("odd", whole(3)))
     found = read(node)
@@ -159,7 +159,7 @@ def test_what_is_refused() -> None:
     assert (found[ASKED], found[REFUSED]) == (1, 0)  # not counted with policy none
 
 
-def test_shared_containers_ask_for_nothing() -> None:
+def test_shared_containers_request_no_pinning() -> None:
     node = started()
     node.admit(named("a", app("cpu=500m")))
     assert read(node)[REQUESTS] == 0
@@ -177,10 +177,10 @@ def test_the_topology_manager_counts_containers_that_it_aligns() -> None:
     assert found[ALIGNED % ("container", "numa_node")] == 3
     assert found[UNALIGNED % ("container", "numa_node")] == 2
     assert (found[ASKED], found[REFUSED]) == (3, 2)
-    assert found[ERRORS] == 0  # the CPU Manager was not even asked
+    assert found[ERRORS] == 0  # the CPU Manager was not even called
 
 
-def test_other_policies_know_nothing_of_alignment() -> None:
+def test_other_policies_do_not_count_alignment() -> None:
     node = started("restricted")
     node.admit(named("a", whole(2)))
     assert read(node)[ALIGNED % ("container", "numa_node")] == 0
@@ -200,7 +200,7 @@ def test_a_divided_pod_counts_every_container_as_an_allocation() -> None:
     assert (found[REQUESTS], found[EXCLUSIVE], found[POOL]) == (1, 4, 11_000)
 
 
-def test_without_the_gate_there_are_no_series_of_its_own() -> None:
+def test_without_the_gate_its_series_are_missing() -> None:
     node = started()
     node.admit(named("a", whole(2)))
     assert not [name for name in read(node) if name.startswith("resource_manager_")]

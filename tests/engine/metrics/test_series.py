@@ -1,4 +1,4 @@
-"""All series of a node together: what they are called and say, and what divided pods add to them."""
+"""All series of a node: their names and values, and what divided pods add to them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def written(node: Node) -> list[str]:
 
 
 def of_divided_pods() -> Node:
-    """Admit a divided pod, and refuse one whose containers get all it has and one that is too large."""
+    """Admit a divided pod; reject one whose containers take all of it, and one that is too large."""
     node = started(topology_manager_policy="best-effort")
     node.admit(divided(3, "2 -", name="fits"))
     node.admit(divided(2, "2 -", name="divides-all"))
@@ -58,7 +58,7 @@ def of_divided_pods() -> Node:
 
 
 def of_ordinary_pods() -> Node:
-    """Admit a pod on either NUMA node, one of them twice; refuse one for its CPUs and one for its memory."""
+    """Admit a pod on each NUMA node, one of them twice; reject one for its CPUs and one for its memory."""
     node = started(topology_manager_policy="best-effort", topology_manager_scope="container")
     node.admit(undivided("3", name="three"))
     node.admit(undivided("6", name="six"))
@@ -68,13 +68,13 @@ def of_ordinary_pods() -> Node:
     return node
 
 
-def test_every_metric_has_its_kind_and_its_meaning() -> None:
+def test_every_metric_has_its_kind_and_help_text() -> None:
     found = [*samples(of_divided_pods()), *samples(of_ordinary_pods())]
     assert {(each.name, f"{each.kind}: {each.help}") for each in found} == set(DESCRIBED.items())
 
 
-def test_what_is_counted_of_divided_pods() -> None:
-    """The second manager does not see who is refused."""
+def test_series_of_divided_pods() -> None:
+    """The Memory Manager does not see pods that the CPU Manager rejects."""
     assert written(of_divided_pods()) == [
         "kubelet_cpu_manager_pinning_requests_total{} 1",
         "kubelet_cpu_manager_pinning_errors_total{} 2",
@@ -101,8 +101,8 @@ def test_what_is_counted_of_divided_pods() -> None:
     ]
 
 
-def test_what_is_counted_of_ordinary_pods_beside_them() -> None:
-    """Who gets no memory has got its CPUs by then."""
+def test_series_of_ordinary_pods() -> None:
+    """A pod that gets no memory already has its CPUs by then."""
     assert written(of_ordinary_pods()) == [
         "kubelet_cpu_manager_pinning_requests_total{} 5",
         "kubelet_cpu_manager_pinning_errors_total{} 1",
@@ -135,8 +135,8 @@ def figures(node: Node, *names: str) -> list[int]:
     return [found[name] for name in names]
 
 
-def test_numa_nodes_show_a_divided_pod_with_the_next_change() -> None:
-    """The kubelet counts before it records what the containers of the pod have."""
+def test_numa_nodes_show_a_divided_pod_at_the_next_change() -> None:
+    """The kubelet counts before it records what the pod's containers have."""
     node = started(topology_manager_policy="best-effort")
     shown = []
     for name in ("a", "b"):
@@ -145,8 +145,8 @@ def test_numa_nodes_show_a_divided_pod_with_the_next_change() -> None:
     assert shown == [[], ["kubelet_cpu_manager_allocation_per_numa{numa_node=0} 3"]]
 
 
-def test_a_pod_whose_slices_do_not_fit_is_counted_as_far_as_it_came() -> None:
-    """Its CPUs are gone: the kubelet never gives them back."""
+def test_a_pod_whose_slices_do_not_fit_is_counted_up_to_the_failure() -> None:
+    """Its CPUs are lost: the kubelet never frees them."""
     node = started(topology_manager_policy="best-effort")
     node.admit(divided(4, "i- i- i- s1 s- i1 i4 2 -"))
     assert figures(
@@ -163,7 +163,7 @@ def test_a_pod_whose_slices_do_not_fit_is_counted_as_far_as_it_came() -> None:
     ]
 
 
-def test_a_pod_that_the_kubelet_does_not_survive_comes_to_no_container() -> None:
+def test_a_pod_that_crashes_the_kubelet_counts_no_container() -> None:
     node = started(
         "synthetic:2s4n16c2t",
         memory=False,
@@ -176,7 +176,7 @@ def test_a_pod_that_the_kubelet_does_not_survive_comes_to_no_container() -> None
     assert figures(node, *names) == [0, 1]
 
 
-def test_a_restarted_kubelet_counts_no_cpus_twice_that_a_pod_keeps() -> None:
+def test_a_restarted_kubelet_does_not_count_kept_cpus_twice() -> None:
     node = started(minor=38, topology_manager_policy="best-effort")
     pod = divided(3, "2 -")
     node.admit(pod)
@@ -187,8 +187,8 @@ def test_a_restarted_kubelet_counts_no_cpus_twice_that_a_pod_keeps() -> None:
     assert figures(again, *gauges) == figures(node, *gauges) == [3, 12_000]
 
 
-def test_a_copy_counts_for_itself() -> None:
-    """Every figure moves, and none of the node that was copied."""
+def test_a_copy_counts_separately() -> None:
+    """Every figure of the copy changes, and none of the original."""
     busy = of_ordinary_pods()
     assert written(busy.copy()) == written(busy)
     node = started(

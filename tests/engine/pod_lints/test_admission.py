@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
-"""What the kubelet of a known node says to a pod that it gets alone."""
+"""What the kubelet of a known node answers to a pod that is alone on the node."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def whole(count: int) -> StoredPod:
         ),
     ],
 )
-def test_the_kubelet_of_a_known_node_is_asked(count: int, options: dict[str, str], want: list[str]) -> None:
+def test_the_kubelet_of_a_known_node_decides(count: int, options: dict[str, str], want: list[str]) -> None:
     found = linted(whole(count), STATIC, trial(cpu_manager_policy_options=options))
     assert found == [f"{text}{ALONE}" for text in want]
 
@@ -83,8 +83,8 @@ def test_what_cannot_be_decided_is_a_note() -> None:
     ]
 
 
-def test_a_kubelet_that_does_not_survive_a_pod() -> None:
-    """Found while recording answers: one pod on an empty node lets it loop for ever."""
+def test_a_pod_that_crashes_the_kubelet_is_an_error() -> None:
+    """Found while recording answers: one pod on an empty node makes it loop forever."""
     machine = machine_info(
         CoreAt(cpus=(core, core + 32), numa_node=core // 8, socket=core // 16) for core in range(32)
     )
@@ -126,9 +126,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("first", "second"), OTHERS.values(), ids=OTHERS)
-def test_pods_that_ask_for_something_else_have_an_answer_of_their_own(
-    first: StoredPod, second: StoredPod
-) -> None:
+def test_pods_with_different_requests_have_separate_answers(first: StoredPod, second: StoredPod) -> None:
     alone = [linted(each, NONE, trial()) for each in (first, second)]
     assert alone[0] != alone[1]
     for order in ((0, 1), (1, 0)):
@@ -138,15 +136,15 @@ def test_pods_that_ask_for_something_else_have_an_answer_of_their_own(
         ]
 
 
-def test_the_container_that_is_refused_is_found_by_its_name() -> None:
+def test_the_rejected_container_is_found_by_its_name() -> None:
     node = trial()
     for first, second in ("ab", "ba"):
         (found,) = linted(pod(app(EIGHT, EIGHT, first), app(HALF, HALF, second)), NONE, node)
         assert found.startswith("error unexpected-admission spec.containers[0].resources: ")
 
 
-def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
-    """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``, which only static pods bring to it."""
+def test_the_notation_of_an_amount_matters() -> None:
+    """The Memory Manager accepts ``1536Mi``, but not ``1.5Gi``, which only static pods can have."""
     node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
     assert isinstance(node, Node)
     requested = TrialNode(node)
@@ -158,8 +156,8 @@ def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
     assert [len(findings) for findings in found] == [0, 1, 0]
 
 
-def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
-    """The kubelet would say the same, at the container instead of at the amount."""
+def test_a_pod_with_an_error_is_not_tried() -> None:
+    """The kubelet would report the same, for the container instead of the amount."""
     node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
     assert isinstance(node, Node)
     view = KubeletView.of(kubelet())
@@ -170,5 +168,5 @@ def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
     assert [text.partition(" ")[0] for text in linted(warned, view, TrialNode(node))] == ["warning", "error"]
 
 
-def test_without_a_known_node_nobody_is_asked() -> None:
+def test_without_a_known_node_no_kubelet_decides() -> None:
     assert not list(lint_pod(PodLintSubject(whole(8), FieldPath((), ""), NONE)))

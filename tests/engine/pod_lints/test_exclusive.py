@@ -1,5 +1,5 @@
 # ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
-"""Containers that look as if they were to get exclusive CPUs, and will not."""
+"""Containers that look as if they would get exclusive CPUs, but do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BURSTABLE = "requests and limits are 2 whole CPUs, but none become exclusive: th
 
 CASES = [
     Case("exclusive CPUs", pod(app(FULL, FULL)), STATIC),
-    Case("nothing asked for", pod(app()), STATIC),
+    Case("nothing requested", pod(app()), STATIC),
     Case("an ordinary burstable pod", pod(app("cpu=500m memory=64Mi", "memory=128Mi")), STATIC),
     Case("whole CPUs with a higher limit", pod(app("cpu=2 memory=1Gi", "cpu=4 memory=1Gi")), STATIC),
     Case(
@@ -26,7 +26,7 @@ CASES = [
             " | set memory of main to 64Mi, in requests and limits"
         ],
     ),
-    Case("memory is missing, and nobody pins", pod(app("cpu=2", "cpu=2")), NONE),
+    Case("memory is missing, without pinning", pod(app("cpu=2", "cpu=2")), NONE),
     Case(
         "a sidecar without limits",
         pod(app(FULL, FULL), sidecar("cpu=100m")),
@@ -37,7 +37,7 @@ CASES = [
         ],
     ),
     Case(
-        "more to change than is told",
+        "more to change than is reported",
         pod(app(FULL, FULL), *(app(name=name) for name in "abc")),
         UNKNOWN,
         [
@@ -47,7 +47,7 @@ CASES = [
         ],
     ),
     Case(
-        "just as much to change as is told",
+        "exactly as much to change as is reported",
         pod(app(FULL, FULL), *(app(name=name) for name in "ab")),
         UNKNOWN,
         [
@@ -61,7 +61,7 @@ CASES = [
         pod(app())._replace(qos_class=QosClass.GUARANTEED),
         STATIC,
     ),
-    Case("less than nothing asked for", pod(app("cpu=-1", "cpu=-1")), STATIC),
+    Case("less than nothing requested", pod(app("cpu=-1", "cpu=-1")), STATIC),
     Case(
         "one CPU and a part of one",
         pod(
@@ -70,7 +70,7 @@ CASES = [
         ),
     ),
     Case(
-        "a whole number that is only an init container's",
+        "a whole number of an init container only",
         pod(app("cpu=100m"), init(FULL, FULL)),
         UNKNOWN,
         [
@@ -78,9 +78,7 @@ CASES = [
             " | set cpu of main to 100m, memory of main to 64Mi, in requests and limits"
         ],
     ),
-    Case(
-        "a part of a CPU, and nobody is known to pin", pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
-    ),
+    Case("a part of a CPU, with unknown pinning", pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))),
     Case(
         "a part of a CPU under the static policy",
         pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi")),
@@ -112,12 +110,12 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_remarks(case: Case) -> None:
+def test_findings(case: Case) -> None:
     assert linted(case.pod, case.kubelet) == case.want
 
 
-def test_advice_for_many_containers_is_not_sought() -> None:
-    """It looks at all containers for each of them."""
+def test_there_is_no_advice_for_very_many_containers() -> None:
+    """The search checks all containers for each container."""
     many = pod(*(app("cpu=1", "cpu=1", name=f"c{number}") for number in range(101)))
     found = linted(many)
     assert len(found) == 101

@@ -61,9 +61,9 @@ CASES = [
         )
         for requested in ("memory=1Gi", "cpu=0 memory=1Gi", "cpu=-1 memory=1Gi")
     ),
-    Case("pod-level resources, and nobody pins", pod(app(), pod_level=resources(FULL, FULL)), NONE),
+    Case("pod-level resources without pinning", pod(app(), pod_level=resources(FULL, FULL)), NONE),
     Case(
-        "pod-level resources, nobody pins, and the other managers align",
+        "pod-level resources without pinning, and the other managers align",
         pod(app(), pod_level=resources(FULL, FULL)),
         KubeletView(cpu_policy="none", memory_policy="Static", topology_policy="restricted"),
         [
@@ -100,7 +100,7 @@ CASES = [
         ],
     ),
     Case(
-        "pod-level managers, and more is given away than there is",
+        "pod-level managers, and more is exclusive than there is",
         pod(
             app(FULL, FULL, "a"),
             app(FULL, FULL, "b"),
@@ -111,13 +111,13 @@ CASES = [
         [f"{NO_POOL} | leave CPUs for c, d, e: raise cpu in spec.resources"],
     ),
     Case(
-        "pod-level managers, and the only CPU is given away",
+        "pod-level managers, and the only CPU is exclusive",
         pod(app(ONE, ONE, "a"), app("memory=1Mi", name="b"), pod_level=resources(ONE, ONE)),
         MANAGERS,
         [f"{NO_POOL} | leave CPUs for b: raise cpu in spec.resources"],
     ),
     Case(
-        "pod-level managers, and who asks for no CPU has memory of its own",
+        "pod-level managers, and a container without CPUs has its own memory",
         pod(
             app(FULL, FULL, "a"),
             app("cpu=0 memory=1Gi", "cpu=0 memory=1Gi", "b"),
@@ -136,7 +136,7 @@ CASES = [
         MANAGERS,
     ),
     Case(
-        "pod-level managers, and only an init container has CPUs of its own",
+        "pod-level managers, and only an init container has exclusive CPUs",
         pod(init(FULL, FULL), app(name="b"), pod_level=resources(FULL, FULL)),
         MANAGERS,
     ),
@@ -172,7 +172,7 @@ CASES = [
         MANAGERS._replace(topology_policy="none"),
     ),
     Case(
-        "pod-level managers, and nobody is known to pin",
+        "pod-level managers with unknown pinning",
         pod(app(FULL, FULL, "a"), app(name="b"), pod_level=resources(FULL, FULL)),
         MANAGERS._replace(cpu_policy=""),
     ),
@@ -190,5 +190,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_remarks(case: Case) -> None:
+def test_findings(case: Case) -> None:
     assert linted(case.pod, case.kubelet) == case.want

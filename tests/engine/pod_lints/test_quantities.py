@@ -26,7 +26,7 @@ CASES = [
         ],
     ),
     Case(
-        "a static pod with milli bytes, where they are counted",
+        "a static pod with millibytes if they are counted",
         pod(app("cpu=500m memory=1000m", "cpu=500m memory=1000m"), static=True),
         UNKNOWN._replace(memory_policy="Static"),
         [
@@ -35,14 +35,12 @@ CASES = [
         ],
     ),
     Case(
-        "a static pod where memory is not counted",
+        "a static pod if memory is not counted",
         pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), static=True),
         UNKNOWN._replace(memory_policy="None"),
     ),
     Case("a burstable static pod", pod(app("memory=1.5Gi", "memory=2Gi"), static=True)),
-    Case(
-        "an amount that an API server writes anew", pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"))
-    ),
+    Case("an amount that an API server rewrites", pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"))),
     Case(
         "a static pod with pod-level resources",
         pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL, static=True),
@@ -83,5 +81,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_remarks(case: Case) -> None:
+def test_findings(case: Case) -> None:
     assert linted(case.pod, case.kubelet) == case.want

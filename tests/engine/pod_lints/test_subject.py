@@ -1,4 +1,4 @@
-"""What is known of the kubelet that a pod is looked at for."""
+"""What is known about the kubelet for which a pod is checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.pod_level import kubelet
 from tests.support.pods import app, init, pod
 
 
-def test_a_configuration_tells_all_policies() -> None:
+def test_a_configuration_determines_all_policies() -> None:
     reported = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
     flagged = replace(reported, gate_flags={"PodLevelResources": True})
     assert KubeletView.of(flagged) == KubeletView(
@@ -35,7 +35,7 @@ def test_a_configuration_tells_all_policies() -> None:
 @pytest.mark.parametrize(
     ("policy", "may_pin", "pins"), [("", True, False), ("static", True, True), ("none", False, False)]
 )
-def test_who_pins(policy: str, may_pin: bool, pins: bool) -> None:
+def test_policies_that_pin(policy: str, may_pin: bool, pins: bool) -> None:
     view = KubeletView(cpu_policy=policy)
     assert (view.may_pin, view.pins) == (may_pin, pins)
 
@@ -45,7 +45,7 @@ def test_nothing_is_known_by_default() -> None:
     assert (view.cpu_policy, view.memory_policy, view.topology_policy, view.topology_scope) == ("",) * 4
 
 
-def test_where_the_resources_of_a_container_stand() -> None:
+def test_the_field_path_of_a_containers_resources() -> None:
     subject = PodLintSubject(
         pod(app(name="a"), init(name="b"), app(name="c")), FieldPath((), ""), KubeletView()
     )

@@ -1,4 +1,4 @@
-"""With what a kubelet compares a resize before it looks at other pods."""
+"""What a kubelet compares a resize with before it considers other pods."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def counted(config: Mapping[str, Any], minor: int, memory: int = 64 * GIB) -> Ma
 def test_what_is_reserved_is_not_for_pods(
     reserved: Mapping[str, Any], cpu: int, memory: int, minor: int, eviction: int
 ) -> None:
-    """Up to 1.33 eviction thresholds were taken off, too."""
+    """Up to 1.33, eviction thresholds are subtracted as well."""
     found = counted({**EVICTION, **reserved}, minor)
     assert {name: found[name] for name in ("cpu", "memory")} == {"cpu": cpu, "memory": memory - eviction}
 
 
-def test_memory_that_nobody_has_told_of_is_not_compared() -> None:
+def test_unknown_memory_is_not_compared() -> None:
     assert counted(NO_POLICY, 34, memory=0) == {"cpu": 12_000}

@@ -1,4 +1,4 @@
-"""What is counted and written of resizes whose pods have several versions, or containers of several kinds."""
+"""What is counted and written for pods with several versions, or containers of several kinds."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def sized(cpus: int) -> StoredPod:
             ResizeResult.FORBIDDEN, ResizeResult.UNCHANGED, ResizeResult.FAULT, ResizeResult.UNKNOWN)),
     ],
 )  # fmt: skip
-def test_of_which_versions_the_scheduler_counts_the_most(
+def test_the_versions_of_which_the_scheduler_counts_the_maximum(
     result: ResizeResult, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
 ) -> None:
-    """Of a pod whose spec asks for five CPUs since an earlier resize."""
+    """The pod's spec requests five CPUs since an earlier resize."""
     running = replace(
         RunningPod.settled(sized(5)), allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
@@ -52,8 +52,8 @@ def test_of_which_versions_the_scheduler_counts_the_most(
     assert found == takes
 
 
-def test_the_most_is_taken_container_by_container_and_resource_by_resource() -> None:
-    """Whoever names one: a container, an amount or the pod's own resources."""
+def test_the_maximum_is_taken_per_container_and_resource() -> None:
+    """A container, an amount or pod-level resources count if any version has them."""
     first = pod_of(init("cpu=1", "", "i"), app("cpu=2 memory=3Gi", "cpu=9", "a"), app("", "", "b"))
     second = pod_of(init("cpu=3", "", "i"), app("cpu=1 memory=4Gi", "", "a"), app("cpu=1", "", "b"))
     third = second._replace(resources=resources("cpu=7", "cpu=8"))
@@ -65,7 +65,7 @@ def test_the_most_is_taken_container_by_container_and_resource_by_resource() -> 
     assert most_requested(first, second).resources is None
 
 
-def test_of_equal_amounts_the_first_stays_as_it_is_written() -> None:
+def test_of_equal_amounts_the_first_keeps_its_notation() -> None:
     versions = (pod_of(app(f"memory={amount}", "", "a")) for amount in ("1Gi", "1073741824"))
     assert str(most_requested(*versions).containers[0].resources.requests["memory"]) == "1Gi"
 
@@ -101,10 +101,10 @@ def quotas(values: Mapping[str, CgroupValues]) -> dict[str, int | None]:
         (GETS, {POD: 350_000, "a": 200_000, "b": 150_000}, {POD: -1, "a": -1, "b": 150_000}),
     ],
 )
-def test_quotas_go_and_come_with_exclusive_cpus(
+def test_quotas_depend_on_exclusive_cpus_before_and_after(
     share: CPUShare, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    """One container that has some frees its pod of the quota."""
+    """One container with exclusive CPUs removes the quota of its pod."""
     old, new = pod_of(A, HALF), pod_of(guaranteed("4", "a"), HALF)
     found = change(old, new, {"a": share}, NodeRules())
     assert tuple(map(quotas, found)) == (before, after)
@@ -121,15 +121,13 @@ MANAGERS = NodeRules(managers=True)
          {POD: 400_000, "a": -1, "b": 150_000}),
         ("all have their own", pod_of(A, guaranteed("1", "b"))._replace(resources=LEVEL), MANAGERS,
          {POD: -1, "a": -1, "b": -1}),
-        ("nobody divides", pod_of(A, HALF)._replace(resources=LEVEL), NodeRules(),
+        ("not divided", pod_of(A, HALF)._replace(resources=LEVEL), NodeRules(),
          {POD: -1, "a": -1, "b": -1}),
         ("nothing to divide", pod_of(A, HALF), MANAGERS, {POD: -1, "a": -1, "b": -1}),
     ],
 )  # fmt: skip
-def test_quotas_where_a_pods_cpus_are_divided(
-    name: str, given: StoredPod, view: NodeRules, want: dict[str, int]
-) -> None:
-    """KEP-5526: the pod goes without a quota where all of its containers do."""
+def test_quotas_of_divided_pods(name: str, given: StoredPod, view: NodeRules, want: dict[str, int]) -> None:
+    """KEP-5526: the pod has no quota if none of its containers has one."""
     del name
     found = change(given, given, {"a": KEEPS, "b": KEEPS}, view)
     assert tuple(map(quotas, found)) == (want, want)
@@ -139,10 +137,10 @@ def test_quotas_where_a_pods_cpus_are_divided(
     ("given", "reserved"),
     [(pod_of(A), (1 << 30, None)), (pod_of(app("memory=1Gi", "memory=2Gi", "a")), (None, 1 << 30))],
 )
-def test_memory_is_reserved_by_the_class_of_the_pod(
+def test_memory_is_reserved_by_the_qos_class_of_the_pod(
     given: StoredPod, reserved: tuple[int | None, ...]
 ) -> None:
-    """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
+    """With memoryReservationPolicy TieredReservation: memory.min only for Guaranteed pods."""
     settings = replace(SETTINGS, memory_qos=True, tiered=True)
     outcome = ResizeOutcome(
         request=PodResize(RunningPod.settled(given), given),
@@ -153,7 +151,7 @@ def test_memory_is_reserved_by_the_class_of_the_pod(
     assert {(each.memory_min, each.memory_low) for each in after.values()} == {reserved}
 
 
-def test_a_kubelet_that_knows_no_pod_level_resources_writes_what_containers_ask_for() -> None:
+def test_a_kubelet_without_pod_level_resources_uses_containers() -> None:
     shared = pod_of(app("cpu=1", "cpu=2", "a"))._replace(resources=LEVEL)
     known, unknown = (
         change(shared, shared, {}, NodeRules(pod_level=level))[1][POD] for level in (True, False)

@@ -1,4 +1,4 @@
-"""What a decision tells beside its ruling, and who is named as its judge."""
+"""What a decision reports besides its result, and what is named as having decided."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.resizing import (
 CRITICAL = 2_000_000_000
 RELEASED = Setting(minor=36, gates=PREVIEW)
 TWO = CPUShare(0b11 << 6, 0b11 << 6, 0b11 << 6)
-"""Of a container that was given two CPUs and keeps them."""
+"""A container that was given two CPUs and keeps them."""
 FAULT = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="somewhere", why="for a test")
 
 
@@ -47,7 +47,7 @@ def path(setting: Setting, semantics: Semantics = Semantics.KEP) -> ResizePath:
         (Setting(), "4", ResizeServer(in_place=False), ResizeResult.FORBIDDEN),
     ],
 )
-def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
+def test_a_resize_that_reaches_no_manager_leaves_the_cpus_unchanged(
     setting: Setting, to: str, server: ResizeServer | None, result: ResizeResult
 ) -> None:
     node = setting.node()
@@ -60,7 +60,7 @@ def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
 
 @pytest.mark.parametrize(("manager", "rounds"), [("none", []), ("best-effort", ["c", "d"])])
 @pytest.mark.parametrize("setting", [RELEASED, Setting()], ids=["released", "preview"])
-def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: list[str]) -> None:
+def test_hints_and_placements_are_reported(setting: Setting, manager: str, rounds: list[str]) -> None:
     """Without a Topology Manager there are no rounds of hints."""
     used = dataclasses.replace(setting, config={"topology_manager_policy": manager})
     node = used.node()
@@ -76,7 +76,7 @@ def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: l
     ]
 
 
-def test_cpus_that_come_and_go_are_told_with_those_that_were_promised() -> None:
+def test_cpus_before_and_after_are_reported_with_the_baseline() -> None:
     setting = RELEASED
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("2", "b"), guaranteed("500m", "c")))
@@ -85,7 +85,7 @@ def test_cpus_that_come_and_go_are_told_with_those_that_were_promised() -> None:
     assert (outcome.result, outcome.unfollowed) == (ResizeResult.ADMITTED, ())
 
 
-def test_what_nobody_has_promised_has_no_baseline() -> None:
+def test_a_container_may_have_no_baseline() -> None:
     """A state file may hold baselines of other containers only."""
     node, again = Setting().node(), Setting().node()
     running, other = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in ("p", "q"))
@@ -96,8 +96,8 @@ def test_what_nobody_has_promised_has_no_baseline() -> None:
     assert outcome.shares == {"c": replace(TWO, baseline=None)}
 
 
-def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
-    """KEP-5526: what they have is a part of their pod's."""
+def test_containers_of_a_divided_pod_are_not_due_a_number_of_cpus() -> None:
+    """KEP-5526: what they have is part of their pod's CPUs."""
     gates = {**PREVIEW, "PodLevelResourceManagers": True}
     config = {"topology_manager_policy": "best-effort", "topology_manager_scope": "pod"}
     setting = Setting(minor=36, gates=gates, config=config)
@@ -108,7 +108,7 @@ def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
     assert (outcome.result, outcome.unfollowed, len(outcome.shares)) == (ResizeResult.ADMITTED, (), 2)
 
 
-def test_all_containers_are_named_whose_cpus_do_not_follow() -> None:
+def test_all_containers_whose_cpus_do_not_follow_are_named() -> None:
     node = RELEASED.node()
     running = admitted(node, pod_of(guaranteed("1", "a"), guaranteed("2", "b"), guaranteed("1", "c")))
     outcome = decide(node, request(running, a="cpu=2", c="cpu=1500m"), path(RELEASED))
@@ -134,9 +134,7 @@ NO_ROOM = (
     ("setting", "decided_by"),
     [(Setting(minor=36, gates={}, config=NO_POLICY), DecidedBy.MANAGERS), (Setting(), DecidedBy.NODE_FIT)],
 )
-def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(
-    setting: Setting, decided_by: DecidedBy
-) -> None:
+def test_preemption_for_a_critical_pod_is_unknown(setting: Setting, decided_by: DecidedBy) -> None:
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2"), priority=CRITICAL))
     outcome = decide(node, request(running, c="memory=65Gi"), path(setting))
@@ -146,7 +144,7 @@ def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(
 
 
 @pytest.mark.parametrize("semantics", list(Semantics))
-def test_a_missing_affinity_is_final_to_both(semantics: Semantics) -> None:
+def test_a_missing_affinity_is_final_under_both_semantics(semantics: Semantics) -> None:
     setting = Setting(config={"topology_manager_policy": "single-numa-node"})
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
@@ -156,8 +154,8 @@ def test_a_missing_affinity_is_final_to_both(semantics: Semantics) -> None:
     assert (outcome.departures, held(node)) == ((), before)
 
 
-def test_managers_refuse_before_anybody_looks_whether_the_pod_fits() -> None:
-    """A pod that both refuse has its reason from the managers."""
+def test_managers_decide_before_the_fit_is_checked() -> None:
+    """If both reject the pod, the reason is that of the managers."""
     setting = Setting(config=RESTRICTED)
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("4")))
@@ -172,9 +170,7 @@ def test_managers_refuse_before_anybody_looks_whether_the_pod_fits() -> None:
 
 
 @pytest.mark.parametrize(("semantics", "holds"), [(Semantics.KEP, "6-7"), (Semantics.REFERENCE, "2-3,6-7")])
-def test_a_refusal_on_the_way_leaves_traces_with_the_reference_alone(
-    semantics: Semantics, holds: str
-) -> None:
+def test_a_rejection_midway_leaves_traces_only_with_the_reference(semantics: Semantics, holds: str) -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("4", "b")))
     outcome = decide(node, request(running, a="cpu=4", b="cpu=2"), path(Setting(), semantics))
@@ -183,7 +179,7 @@ def test_a_refusal_on_the_way_leaves_traces_with_the_reference_alone(
 
 
 @pytest.mark.parametrize("semantics", list(Semantics))
-def test_what_does_not_fit_and_moves_no_cpus_departs_from_nothing(semantics: Semantics) -> None:
+def test_a_pod_that_does_not_fit_and_moves_no_cpus_has_no_departures(semantics: Semantics) -> None:
     setting = Setting()
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
@@ -198,8 +194,8 @@ def test_what_does_not_fit_and_moves_no_cpus_departs_from_nothing(semantics: Sem
 
 
 @pytest.mark.parametrize(("level", "decided_by"), [(True, DecidedBy.NODE_FIT), (False, DecidedBy.MANAGERS)])
-def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, decided_by: DecidedBy) -> None:
-    """As far as its kubelet looks at them."""
+def test_pod_level_resources_are_compared_with_the_node(*, level: bool, decided_by: DecidedBy) -> None:
+    """If its kubelet takes them into account."""
     setting = Setting()
     node = setting.node(fit=True)
     node.pod_rules = replace(node.pod_rules, pod_level=level)
@@ -210,7 +206,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, decided
 
 
 @pytest.mark.parametrize(("minor", "gates"), [(32, {IN_PLACE: True}), (36, {})])
-def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict[str, bool]) -> None:
+def test_several_errors_of_the_api_server_are_one_list(minor: int, gates: dict[str, bool]) -> None:
     setting = Setting(minor=minor, gates=gates, config=NO_POLICY)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))

@@ -1,4 +1,4 @@
-"""What a resize means beyond CPU sets: restarts, the scheduler's count, values of cgroups."""
+"""Effects of a resize beyond CPU sets: restarts, the scheduler's count, cgroup values."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def limits_of(pod: StoredPod, requests: str, limits: str) -> StoredPod:
         (("cpu=1", "cpu=2 memory=2Gi"), (("requests", "memory"),)),
     ],
 )
-def test_what_changes_of_a_container(to: tuple[str, str], names: tuple[tuple[str, str], ...]) -> None:
+def test_changes_of_a_container(to: tuple[str, str], names: tuple[tuple[str, str], ...]) -> None:
     desired = limits_of(SHARING, *to)
     assert changed_amounts(PodResize(RunningPod.settled(SHARING), desired), "c") == names
 
 
-def test_what_changes_of_a_pod_itself() -> None:
+def test_changes_at_pod_level() -> None:
     desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
     found = changed_amounts(PodResize(RunningPod.settled(SHARING), desired), POD)
     assert found == (("requests", "cpu"), ("limits", "memory"))
@@ -73,13 +73,13 @@ def test_what_changes_of_a_pod_itself() -> None:
 def test_what_restarts_a_container(
     policy: set[str], to: tuple[str, str], minor: int, resources_that_restart: tuple[str, ...]
 ) -> None:
-    """Memory requests came to be compared with 1.33."""
+    """Memory requests are compared from 1.33 on."""
     running = RunningPod.settled(with_policies(SHARING, {"c": frozenset(policy)}))
     found = restarting(PodResize(running, limits_of(SHARING, *to)), "c", ResizeRules(minor=minor))
     assert found == resources_that_restart
 
 
-def test_resources_of_the_pod_itself_restart_nothing() -> None:
+def test_pod_level_resources_restart_nothing() -> None:
     desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
     assert restarting(PodResize(RunningPod.settled(SHARING), desired), POD, ResizeRules()) == ()
 
@@ -102,7 +102,7 @@ def outcome_of(given: PodResize, result: ResizeResult) -> ResizeOutcome:
     ],
 )
 def test_what_the_scheduler_counts(result: ResizeResult, to: str, takes: tuple[str, ...]) -> None:
-    """The most of what is asked for, granted and in use; what is infeasible does not count."""
+    """The maximum of requested, granted and used amounts; what is infeasible does not count."""
     given = request(pod_of(guaranteed("2")), c=f"cpu={to}")
     reported = counted(outcome_of(given, result), ResizeRules())
     assert (
@@ -111,7 +111,7 @@ def test_what_the_scheduler_counts(result: ResizeResult, to: str, takes: tuple[s
 
 
 def test_the_scheduler_counts_what_is_still_in_use() -> None:
-    """A resize is asked for while another one is under way."""
+    """A resize is requested while another is in progress."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
     running = replace(RunningPod.settled(small), actual=large)
     reported = counted(
@@ -138,7 +138,7 @@ def test_pod_level_requests_count_as_a_whole() -> None:
     assert [str(each["cpu"]) for each in (blind.before, blind.meanwhile, blind.settled)] == ["1", "1", "1"]
 
 
-def test_quota_follows_where_cpus_are_shared() -> None:
+def test_the_quota_follows_if_cpus_are_shared() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node()
     running = admitted(node, SHARING)
@@ -165,7 +165,7 @@ def test_exclusive_cpus_have_no_quota_before_and_after() -> None:
     assert change.after[POD].quota == -1
 
 
-def test_nothing_is_written_for_what_is_refused() -> None:
+def test_nothing_is_written_for_a_rejected_resize() -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2")))
     refused = ResizePath(kubelet=ResizeRules(static_cpus=True))
@@ -177,7 +177,7 @@ def test_nothing_is_written_for_what_is_refused() -> None:
 
 @pytest.mark.parametrize(("manager", "survives"), [("restricted", False), ("best-effort", True)])
 def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: bool) -> None:
-    """Resized while hints were of no account, admitted again where they count (kubernetes issue 140031)."""
+    """Resized while hints did not matter, admitted again where they do (kubernetes issue 140031)."""
     lenient = Setting(minor=36, gates={EXCLUSIVE_CPUS: True}, config={"topology_manager_policy": "none"})
     node = lenient.node()
     running = admitted(node, pod_of(guaranteed("2")))
@@ -197,7 +197,7 @@ def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: 
     assert (strict.state, strict.active) == (before.state, before.active)
 
 
-def test_a_restart_takes_back_what_has_followed() -> None:
+def test_a_restart_admits_cpus_that_have_followed() -> None:
     setting = Setting(config=RESTRICTED)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))

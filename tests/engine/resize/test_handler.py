@@ -1,4 +1,4 @@
-"""A resize on its way: managers, swap, pod-level resources, and what a refusal leaves behind."""
+"""A resize step by step: managers, swap, pod-level resources, and what a rejection leaves behind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATIC_MEMORY: Mapping[str, Any] = {
 }
 
 
-def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
+def test_a_resize_without_changes_reaches_no_manager() -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(
@@ -60,7 +60,7 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
     assert conditions_of(outcome, ResizeRules()) == ()
 
 
-def test_a_pod_that_does_not_run_is_the_callers_mistake() -> None:
+def test_a_pod_that_does_not_run_is_an_error_of_the_caller() -> None:
     with pytest.raises(KeyError, match="p"):
         decide(Setting().node(), request(pod_of(guaranteed("2")), c="cpu=4"), ResizePath())
 
@@ -90,7 +90,7 @@ def test_a_static_memory_manager(gates: Mapping[str, bool], want: tuple[ResizeRe
         (PREVIEW, 33, ""),
     ],
 )
-def test_up_to_1_33_one_gate_frees_memory_too(gates: Mapping[str, bool], minor: int, message: str) -> None:
+def test_up_to_1_33_one_gate_allows_memory_too(gates: Mapping[str, bool], minor: int, message: str) -> None:
     setting = Setting(minor=minor, gates=gates, config=STATIC_MEMORY)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("500m")))
@@ -114,7 +114,7 @@ NO_SWAP = "In-place resize of containers with swap is not supported."
     ],
 )
 def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozenset[str], message: str) -> None:
-    """Who may swap is refused another memory request, unless it restarts for that anyway."""
+    """A container that may swap cannot change its memory request unless that restarts it."""
     setting = Setting(minor=36, gates=NOTHING, config=SWAP)
     node = setting.node()
     running = admitted(node, pod_of(app(*before, "c")))
@@ -134,7 +134,7 @@ def level(running: StoredPod, text: str) -> StoredPod:
     return running._replace(resources=resources(text, text))
 
 
-def test_pod_level_resources_need_a_gate_of_their_own() -> None:
+def test_pod_level_resources_need_their_own_gate() -> None:
     gates = {POD_LEVEL: False}
     setting = Setting(minor=36, gates=gates, config=NO_POLICY)
     node = setting.node()
@@ -155,7 +155,7 @@ def path(setting: Setting, **more: Any) -> ResizePath:
 
 
 def test_exclusive_cpus_of_pods_with_pod_level_resources_are_never_resized() -> None:
-    """Their containers have none (KEP-2837), so that nothing was promised to them."""
+    """Their containers have none (KEP-2837), so they have no baseline."""
     setting = Setting(minor=38)
     node = setting.node()
     running = admitted(node, level(pod_of(guaranteed("2")), "cpu=4 memory=2Gi"))
@@ -167,8 +167,8 @@ def test_exclusive_cpus_of_pods_with_pod_level_resources_are_never_resized() -> 
     )
 
 
-def test_a_refusal_on_the_way_leaves_what_containers_were_given_before() -> None:
-    """Releases admit the pod anew, and admission undoes nothing."""
+def test_a_rejection_midway_keeps_what_earlier_containers_were_given() -> None:
+    """Released kubelets admit the pod again, and admission undoes nothing."""
     setting = Setting(minor=36, gates=PREVIEW)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("500m", "b")))
@@ -179,7 +179,7 @@ def test_a_refusal_on_the_way_leaves_what_containers_were_given_before() -> None
 
 
 def crowded(semantics: Semantics) -> tuple[Node, ResizeOutcome]:
-    """Grow a container where CPUs are free, but memory is not."""
+    """Grow a container if CPUs are free but memory is not."""
     setting = Setting(minor=38)
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
@@ -187,7 +187,7 @@ def crowded(semantics: Semantics) -> tuple[Node, ResizeOutcome]:
     return node, decide(node, request(running, c="cpu=4 memory=6Gi"), path(setting, semantics=semantics))
 
 
-def test_what_does_not_fit_is_deferred_and_keeps_its_cpus_as_they_were() -> None:
+def test_a_pod_that_does_not_fit_is_deferred_and_keeps_its_cpus() -> None:
     node, outcome = crowded(Semantics.KEP)
     assert (outcome.result, outcome.decided_by, outcome.reason) == (
         ResizeResult.DEFERRED,
@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_deferred_and_keeps_its_cpus_as_they_were() -> None
     assert (held(node), outcome.departures) == ("6-7", (Departure.NOTHING_KEPT,))
 
 
-def test_the_reference_gives_cpus_before_it_looks_whether_the_pod_fits() -> None:
+def test_the_reference_assigns_cpus_before_it_checks_the_fit() -> None:
     node, outcome = crowded(Semantics.REFERENCE)
     assert (outcome.result, outcome.decided_by, held(node)) == (
         ResizeResult.DEFERRED,
@@ -214,7 +214,7 @@ def test_the_reference_gives_cpus_before_it_looks_whether_the_pod_fits() -> None
         (Semantics.REFERENCE, ResizeResult.DEFERRED, ()),
     ],
 )
-def test_a_refusal_is_final_to_the_kep_and_tried_again_by_the_reference(
+def test_a_rejection_is_final_under_the_kep_and_retried_by_the_reference(
     semantics: Semantics, result: ResizeResult, departures: tuple[Departure, ...]
 ) -> None:
     setting = Setting(minor=38)
@@ -240,7 +240,7 @@ def test_init_containers_and_sidecars() -> None:
     assert Departure.ENDED in outcome.departures
 
 
-def test_what_depends_on_devices_that_nobody_has_named_cannot_be_said() -> None:
+def test_a_resize_that_depends_on_unknown_devices_is_undetermined() -> None:
     setting = Setting(minor=36, gates=NOTHING, config=NO_POLICY)
     node = setting.node()
     gpu = app("cpu=1 memory=1Gi example.com/gpu=1", "cpu=1 memory=1Gi example.com/gpu=1", "c")
@@ -252,8 +252,8 @@ def test_what_depends_on_devices_that_nobody_has_named_cannot_be_said() -> None:
     assert node.active["p"] == running
 
 
-def test_the_order_of_running_pods_survives_a_refusal() -> None:
-    """A kubelet that restarts takes the oldest first."""
+def test_the_order_of_running_pods_survives_a_rejection() -> None:
+    """A restarted kubelet admits the oldest first."""
     setting = Setting(minor=36, gates=PREVIEW, config=RESTRICTED)
     node = setting.node()
     first = admitted(node, pod_of(guaranteed("2"), name="first"))

@@ -1,4 +1,4 @@
-"""Several resizes on one node: in which order those that wait are tried again, and when."""
+"""Several resizes on one node: in which order and when pending ones are retried."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KUBELET = ResizePath(kubelet=ResizeRules(minor=36))
 def waiting(
     name: str, to: str = "4", *, priority: int | None = None, since: str = "", burstable: bool = False
 ) -> PodResize:
-    """Return the request of a pod that has two CPUs."""
+    """Return the resize of a pod that has two CPUs."""
     container = app("cpu=2 memory=1Gi", "cpu=9 memory=2Gi", "c") if burstable else guaranteed("2")
     given = pod_of(container, name=name, priority=priority)
     wanted = changed(given, c=f"cpu={to}")
@@ -34,12 +34,12 @@ def names(requests: list[PodResize]) -> list[str]:
 
 
 ORDERS = {
-    "as they came": ([waiting("a"), waiting("b"), waiting("c")], "abc"),
-    "those that ask for no more first": ([waiting("a", priority=9), waiting("b", "1")], "ba"),
+    "in order of arrival": ([waiting("a"), waiting("b"), waiting("c")], "abc"),
+    "those that request no more first": ([waiting("a", priority=9), waiting("b", "1")], "ba"),
     "then by priority": ([waiting("a"), waiting("b", priority=5), waiting("c", priority=-1)], "bac"),
     "then Guaranteed ones": ([waiting("a", burstable=True), waiting("b")], "ba"),
     "priority before class": ([waiting("a"), waiting("b", burstable=True, priority=1)], "ba"),
-    "then who waits longest": (
+    "then the longest pending": (
         [
             waiting("a"),
             waiting("b", since="2026-03-01T10:00:00Z"),
@@ -64,12 +64,12 @@ def test_the_order_of_retries(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
+def test_up_to_1_33_retries_are_in_order_of_arrival(name: str) -> None:
     given, _ = ORDERS[name]
     assert retry_order(given, ResizePath(kubelet=ResizeRules(minor=33))) == given
 
 
-def test_pod_level_requests_tell_who_asks_for_more() -> None:
+def test_pod_level_requests_decide_which_pod_requests_more() -> None:
     small = pod_of(app(name="c"), name="a")._replace(resources=resources("cpu=3", "cpu=4"))
     less = request(small)
     less = replace(less, desired=small._replace(resources=resources("cpu=2", "cpu=4")))
@@ -79,13 +79,13 @@ def test_pod_level_requests_tell_who_asks_for_more() -> None:
 
 
 def by_level(requests: str, wanted: str, name: str) -> PodResize:
-    """Return the request of a pod whose own resources are to change."""
+    """Return the resize of a pod's pod-level resources."""
     old = pod_of(app(name="c"), name=name)._replace(resources=resources(requests, requests))
     return replace(request(old), desired=old._replace(resources=resources(wanted, wanted)))
 
 
 LEVEL_ORDERS = {
-    "who asks for more as a pod comes later": (
+    "a pod that requests more at pod level comes later": (
         [by_level("cpu=3 memory=1Gi", "cpu=4 memory=1Gi", "a"), waiting("b", "1", burstable=True)],
         "ba",
         "ab",
@@ -99,18 +99,18 @@ LEVEL_ORDERS = {
 
 
 @pytest.mark.parametrize("name", LEVEL_ORDERS)
-def test_pod_level_resources_count_where_the_kubelet_looks_at_them(name: str) -> None:
+def test_pod_level_resources_count_if_the_kubelet_knows_them(name: str) -> None:
     given, *orders = LEVEL_ORDERS[name]
     paths = [ResizePath(kubelet=ResizeRules(pod_level_resources=level)) for level in (True, False)]
     assert [names(retry_order(given, path)) for path in paths] == [list(order) for order in orders]
 
 
-def test_an_order_of_its_own_came_with_1_34() -> None:
+def test_retries_are_ordered_from_1_34_on() -> None:
     given, want = ORDERS["then by priority"]
     assert names(retry_order(given, ResizePath(kubelet=ResizeRules(minor=34)))) == list(want)
 
 
-def test_more_memory_is_more_too() -> None:
+def test_more_memory_is_also_more() -> None:
     more, less = (
         request(pod_of(guaranteed("2"), name=name), c=f"memory={memory}")
         for name, memory in (("a", "2Gi"), ("b", "1Mi"))
@@ -118,7 +118,7 @@ def test_more_memory_is_more_too() -> None:
     assert names(retry_order([more, less], KUBELET)) == ["b", "a"]
 
 
-def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
+def test_pending_resizes_are_retried_when_another_pod_shrinks() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node(fit=True)
     first, second, third = (admitted(node, pod_of(guaranteed("4"), name=name)) for name in "abc")
@@ -132,7 +132,7 @@ def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
     ]
 
 
-def test_the_order_decides_who_gets_what_comes_free() -> None:
+def test_the_order_decides_which_pod_gets_freed_cpus() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node(fit=True)
     pods = [
@@ -143,11 +143,11 @@ def test_the_order_decides_who_gets_what_comes_free() -> None:
     done = resize_all(node, requests, ResizePath(kubelet=setting.rules()))
     rulings = [each.outcome.result for each in done]
     assert rulings == [ResizeResult.DEFERRED, ResizeResult.ADMITTED, ResizeResult.ADMITTED]
-    # It was asked again after the third one's turn, and after the second one's.
+    # It was retried after the third one's turn and after the second one's.
     assert [each.attempts for each in done] == [3, 2, 1]
 
 
-def test_what_is_infeasible_is_not_tried_again() -> None:
+def test_an_infeasible_resize_is_not_retried() -> None:
     setting = Setting(minor=36, gates={})
     node = setting.node()
     first, second = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in "ab")
@@ -165,7 +165,7 @@ def setting_path(setting: Setting) -> ResizePath:
 
 
 def departing(setting: Setting) -> RetriedResize:
-    """Ask for fewer CPUs than the container was promised."""
+    """Request fewer CPUs than the container's baseline."""
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))
     path = setting_path(setting)
@@ -174,7 +174,7 @@ def departing(setting: Setting) -> RetriedResize:
     return reported
 
 
-def test_where_the_reference_implementation_differs_it_is_asked_as_well() -> None:
+def test_the_result_of_the_reference_is_included_if_it_may_differ() -> None:
     reported = departing(Setting())
     assert reported.outcome.result is ResizeResult.INFEASIBLE
     assert reported.outcome.departures == (Departure.FINAL,)
@@ -182,7 +182,7 @@ def test_where_the_reference_implementation_differs_it_is_asked_as_well() -> Non
     assert reported.reference.result is ResizeResult.DEFERRED
 
 
-def test_nobody_else_is_asked_where_both_agree() -> None:
+def test_the_result_of_the_reference_is_left_out_if_both_agree() -> None:
     setting = Setting()
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))

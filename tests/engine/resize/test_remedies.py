@@ -1,4 +1,4 @@
-"""What stands in the way of a refused resize: the pod as it runs, or the node."""
+"""What blocks a rejected resize: the running pod or the node."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ def test_a_kubelet(capacity: Mapping[str, int], rules: Mapping[str, Any], want: 
     ],
 )
 def test_resource_managers_and_the_fit(reason: str, want: Obstacle) -> None:
-    """What counts is the reason: a message may name anything."""
+    """Only the reason counts: a message may name anything."""
     assert obstacle_of(Rejected(reason, "Skip resize, cannot be removed")) is want

@@ -1,4 +1,4 @@
-"""What a running pod has been granted and has, by its status."""
+"""What a running pod has been granted and uses, by its status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cpus(pod: StoredPod) -> str:
     [
         ("no status", ASKED, "6", "6"),
         ("a status without resources", stored(ResizeStatus(), ReportedResources()), "6", "6"),
-        ("nothing is told but a pending resize", stored(PENDING, ReportedResources()), "6", "6"),
+        ("only a pending resize is reported", stored(PENDING, ReportedResources()), "6", "6"),
         ("only requests are in force", stored(PENDING, ReportedResources(requests=OLD)), "4", "4"),
         ("granted, pending, and not said what is in force", stored(PENDING, ReportedResources(granted=OLD)),
          "4", "4"),
@@ -58,8 +58,8 @@ def test_what_a_container_has(name: str, pod: StoredPod, allocated: str, actual:
     assert PodResize(running, pod).is_new == (allocated != "6")
 
 
-def test_a_limit_above_the_request_is_the_one_in_force() -> None:
-    """Of limits a status tells no other; where they are the requests, those say it."""
+def test_a_limit_above_the_request_is_the_actual_one() -> None:
+    """A status has no other limits; if limits equal requests, the granted requests apply."""
     shares = ASKED._replace(containers=(app("cpu=2 memory=2Gi", "cpu=6 memory=2Gi", "c"),))
     reported = ReportedResources(
         granted=amounts("cpu=2 memory=2Gi"), requests=OLD, limits=amounts("cpu=4 memory=1Gi")
@@ -69,8 +69,8 @@ def test_a_limit_above_the_request_is_the_one_in_force() -> None:
     assert running.allocated.containers[0].resources.limits == amounts("cpu=4 memory=2Gi")
 
 
-def test_what_nobody_asks_for_is_not_taken_from_the_runtime() -> None:
-    """It reports limits of its own making."""
+def test_resources_not_in_the_spec_are_not_taken_from_the_runtime() -> None:
+    """The runtime also reports limits that it sets on its own."""
     odd = ReportedResources(requests=amounts("cpu=4 memory=1Gi pids=9"), limits=amounts("cpu=4"))
     have = running_pod(stored(PENDING, odd)).actual.containers[0].resources
     assert (have.requests, have.limits) == (OLD, amounts("cpu=4") | {"memory": ASKED_MEMORY})
@@ -79,7 +79,7 @@ def test_what_nobody_asks_for_is_not_taken_from_the_runtime() -> None:
 ASKED_MEMORY = ASKED.containers[0].resources.limits["memory"]
 
 
-def test_the_pods_own_resources_have_a_status_too() -> None:
+def test_pod_level_resources_also_have_a_status() -> None:
     whole = ASKED._replace(resources=resources("cpu=8", "cpu=8"))
     level = ReportedResources(granted=amounts("cpu=7"), limits=amounts("cpu=7"))
     running = running_pod(whole._replace(resize=replace(PENDING, pod_level=level)))
@@ -88,11 +88,11 @@ def test_the_pods_own_resources_have_a_status_too() -> None:
     assert unknown.allocated.resources is None
 
 
-def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
+def test_the_time_a_resize_became_pending_is_read_from_the_status() -> None:
     assert running_pod(stored(PENDING, BOTH)).waiting_since == "then"
 
 
-def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
+def test_the_status_of_containers_that_are_not_in_the_manifest_is_ignored() -> None:
     (status,) = (given := stored(PENDING, BOTH)).statuses
     running = running_pod(given._replace(statuses=(replace(status, name="other"), status)))
     assert (running.allocated, running.actual) == (
@@ -102,8 +102,8 @@ def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() 
     assert cpus(running.allocated) == "4"
 
 
-def test_a_status_may_tell_of_limits_alone() -> None:
-    """What it does not speak of is what the pod asks for."""
+def test_a_status_may_have_only_limits() -> None:
+    """What it leaves out is as in the spec."""
     have = running_pod(stored(PENDING, ReportedResources(limits=OLD))).actual.containers[0].resources
     assert (have.requests, have.limits) == (ASKED.containers[0].resources.requests, OLD)
 
@@ -117,7 +117,7 @@ CLAIMING = ASKED._replace(
 )
 
 
-def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() -> None:
+def test_the_kubelets_files_record_granted_and_actuated_resources() -> None:
     """Claims cannot be resized: they are those of the manifest."""
     known = running_pod(CLAIMING)
     small = ResourceRequirements(requests=SIZE.requests, limits=SIZE.limits, claims=("gpu",))
@@ -129,7 +129,7 @@ def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() 
     assert with_checkpoints(known, None, None) == known
 
 
-def test_the_kubelets_files_say_what_the_pod_as_a_whole_was_granted() -> None:
+def test_the_kubelets_files_record_granted_pod_level_resources() -> None:
     whole = running_pod(ASKED._replace(resources=resources("cpu=9", "cpu=9")))
     recorded = RecordedPod(pod_level=LEVEL)
     assert with_checkpoints(whole, recorded, None).allocated.resources == resources("cpu=7", "cpu=8")

@@ -1,4 +1,4 @@
-"""Who decides on a resize, release by release: refused, deferred or idle exactly where real kubelets are."""
+"""What decides on a resize, release by release: infeasible, deferred or idle exactly as in real kubelets."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ AFFINITY = "Resources cannot be allocated with Topology locality"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A kubelet, what one container of a pod has and is to have, and what becomes of it.
+    """A kubelet, the resources of one container before and after, and the result.
 
-    ``holds`` are the CPUs it has then, where these are others than before.
+    ``holds`` are the CPUs it has then, if they differ from those before.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The node afterwards, the decision, the rules it was made by, and the CPUs before it."""
+    """The node afterwards, the decision, its rules, and the CPUs before it."""
 
     node: Node
     outcome: ResizeOutcome
@@ -78,26 +78,26 @@ def decided(case: Case) -> Decided:
 
 MANAGERS, FIT = DecidedBy.MANAGERS, DecidedBy.NODE_FIT
 BEFORE_ANY = [
-    Case(name="1.27 does not look", minor=27, result=Result.IGNORED,
+    Case(name="1.27 ignores resizes", minor=27, result=Result.IGNORED,
          message="the kubelet ignores resizes: InPlacePodVerticalScaling is off"),
-    Case(name="1.32 does not look either", minor=32, result=Result.IGNORED,
+    Case(name="1.32 ignores resizes", minor=32, result=Result.IGNORED,
          message="the kubelet ignores resizes: InPlacePodVerticalScaling is off"),
-    Case(name="1.33 says so", minor=33, gates={IN_PLACE: False}, result=Result.INFEASIBLE,
+    Case(name="1.33 reports it", minor=33, gates={IN_PLACE: False}, result=Result.INFEASIBLE,
          message="InPlacePodVerticalScaling is disabled"),
 ]  # fmt: skip
 STATIC_CPUS = [
-    Case(name="1.31 knows no obstacle", minor=31, gates=ALPHA, result=Result.NO_EFFECT, by=MANAGERS),
+    Case(name="1.31 has no check", minor=31, gates=ALPHA, result=Result.NO_EFFECT, by=MANAGERS),
     Case(name="1.31, restricted", minor=31, gates=ALPHA, config=RESTRICTED, result=Result.DEFERRED,
          by=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
-    Case(name="1.32 refuses", minor=32, gates=ALPHA, result=Result.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.33 refuses", minor=33, result=Result.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.33 refuses memory, too", minor=33, after="memory=2Gi", result=Result.INFEASIBLE,
+    Case(name="1.32 rejects", minor=32, gates=ALPHA, result=Result.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 rejects", minor=33, result=Result.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 also rejects memory", minor=33, after="memory=2Gi", result=Result.INFEASIBLE,
          message=OLD_WORDS),
-    Case(name="1.33 refuses shared containers, too", minor=33, before="cpu=1500m memory=1Gi",
+    Case(name="1.33 also rejects shared containers", minor=33, before="cpu=1500m memory=1Gi",
          after="cpu=1700m", result=Result.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.34 lets memory pass", minor=34, after="memory=2Gi", result=Result.ADMITTED, by=MANAGERS),
-    Case(name="1.34 refuses", minor=34, result=Result.INFEASIBLE, message=NEW_WORDS),
-    Case(name="1.36 refuses shared containers, too", minor=36, before="cpu=1500m memory=1Gi",
+    Case(name="1.34 admits memory", minor=34, after="memory=2Gi", result=Result.ADMITTED, by=MANAGERS),
+    Case(name="1.34 rejects", minor=34, result=Result.INFEASIBLE, message=NEW_WORDS),
+    Case(name="1.36 also rejects shared containers", minor=36, before="cpu=1500m memory=1Gi",
          after="cpu=1700m", result=Result.INFEASIBLE, message=NEW_WORDS),
     Case(name="1.38 without the gate", minor=38, result=Result.INFEASIBLE, message=NEW_WORDS),
     Case(name="policy none", minor=36, config=NO_POLICY, result=Result.ADMITTED, by=MANAGERS),
@@ -167,7 +167,7 @@ ALL = [*BEFORE_ANY, *STATIC_CPUS, *GATE_WITHOUT_ALLOCATOR, *ALLOCATOR, *NODE_SIZ
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
-def test_what_becomes_of_a_resize(case: Case) -> None:
+def test_the_result_of_a_resize(case: Case) -> None:
     found = decided(case)
     outcome = found.outcome
     assert (outcome.result, outcome.decided_by) == (case.result, case.by)
@@ -185,21 +185,21 @@ def test_the_kubelet_counts_what_it_has_granted(case: Case) -> None:
 @pytest.mark.parametrize(
     ("name", "want"),
     [
-        ("1.34 refuses", Condition(type="PodResizePending", reason="Infeasible", message=NEW_WORDS,
+        ("1.34 rejects", Condition(type="PodResizePending", reason="Infeasible", message=NEW_WORDS,
                                    observed_generation=2)),
-        ("1.33 refuses", Condition(type="PodResizePending", reason="Infeasible", message=OLD_WORDS)),
+        ("1.33 rejects", Condition(type="PodResizePending", reason="Infeasible", message=OLD_WORDS)),
         ("1.36, policy restricted", Condition(type="PodResizePending", reason="Deferred", message=AFFINITY,
                                               observed_generation=2)),
         ("1.36, policy none", Condition(type="PodResizeInProgress", observed_generation=2)),
         ("1.38", Condition(type="PodResizeInProgress", observed_generation=2)),
-        ("1.32 refuses", "Infeasible"),
+        ("1.32 rejects", "Infeasible"),
         ("1.31, restricted", "Deferred"),
-        ("1.31 knows no obstacle", "InProgress"),
-        ("1.32 does not look either", "Proposed"),
+        ("1.31 has no check", "InProgress"),
+        ("1.32 ignores resizes", "Proposed"),
     ],
 )  # fmt: skip
 def test_what_the_pods_status_says(name: str, want: Condition | str) -> None:
-    """Conditions came with 1.33 and the generation that they observe with 1.34; before there was a word."""
+    """Conditions exist since 1.33 and their observed generation since 1.34; before, there was one word."""
     found = decided(next(case for case in ALL if case.name == name))
     outcome, rules = found.outcome, found.rules
     if isinstance(want, str):

@@ -1,4 +1,4 @@
-"""What a kubelet goes by in resizes: its release, gates and policies, one by one."""
+"""What decides how a kubelet resizes: its release, gates and policies, one by one."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def rules(
 
 
 def differences(one: ResizeRules, other: ResizeRules) -> dict[str, object]:
-    """Return what the first has where the two are not the same."""
+    """Return the fields of the first that differ from the second."""
     also = vars(other)
     return {name: value for name, value in vars(one).items() if value != also[name]}
 
 
-def test_rules_that_nobody_has_named_are_those_of_1_36_as_it_comes() -> None:
+def test_default_rules_are_those_of_1_36_with_default_settings() -> None:
     assert rules() == DEFAULT_RULES == ResizeRules()
 
 
@@ -106,7 +106,7 @@ def test_what_a_release_does(minor: int, *, conditions: bool, checks_capacity: b
     ],
 )
 def test_which_containers_can_be_resized(rules: ResizeRules, resizable: tuple[bool, ...]) -> None:
-    """Sidecars since 1.33; init containers where they have their gate."""
+    """Sidecars since 1.33; init containers if their gate is on."""
     assert tuple(map(rules.resizable, (app(), sidecar(), init()))) == resizable
 
 
@@ -114,7 +114,7 @@ def test_which_containers_can_be_resized(rules: ResizeRules, resizable: tuple[bo
     ("minor", "gates", "kept"),
     [(38, {EXCLUSIVE_CPUS: True}, True), (38, {}, False), (36, {EXCLUSIVE_CPUS: True}, False)],
 )
-def test_a_state_file_has_baselines_where_there_is_an_allocator(
+def test_a_state_file_has_baselines_if_there_is_an_allocator(
     minor: int, gates: Mapping[str, bool], *, kept: bool
 ) -> None:
     assert keeps_baselines(FeatureGates(minor, gates)) is kept

@@ -1,4 +1,4 @@
-"""A pod that runs beside the one that it is to be."""
+"""A running pod and what it is to become."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FOUR = changed(TWO, c="cpu=4")
     ("name", "running", "generation", "new"),
     [
         ("what it has", RunningPod.settled(FOUR), 7, False),
-        ("what it asks for already", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
-        ("what it had asked for before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
+        ("what it already requests", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
+        ("what it requested before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
         ("something new", RunningPod.settled(TWO), 8, True),
     ],
 )
-def test_a_wish_that_the_spec_has_is_no_new_generation(
+def test_resources_that_the_spec_already_has_are_not_a_new_generation(
     name: str, running: RunningPod, generation: int, *, new: bool
 ) -> None:
-    """It is new to the kubelet where that has not granted it."""
+    """It is new to the kubelet if it has not been granted."""
     del name
     request = PodResize(running, changed(FOUR, c="cpu=4000m"))
     assert (request.generation, request.is_new) == (generation, new)

@@ -1,4 +1,4 @@
-"""Which of its rules an API server goes by, and what it makes of resizes at their very edge."""
+"""Which rules an API server applies, and how it handles resizes in edge cases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stated(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
 
 
 def sized(given: StoredPod, requests: str, limits: str) -> StoredPod:
-    """Give the one app container other resources, and what restarts it stays."""
+    """Give the only app container other resources; its resize policy stays the same."""
     (container,) = given.containers
     return given._replace(containers=(replace(container, resources=resources(requests, limits)),))
 
@@ -61,7 +61,7 @@ def whole(given: StoredPod, requests: str, limits: str) -> StoredPod:
 def test_every_gate_changes_its_own_rule(
     gates: Mapping[str, bool], more: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> None:
-    """Rules that nobody has named are those of 1.36 as it comes."""
+    """Default rules are those of 1.36 with default gates."""
     assert server(36, gates, **more) == replace(ResizeServer(), **changes)
 
 
@@ -72,8 +72,8 @@ def test_every_gate_changes_its_own_rule(
         (32, f"the API server does not serve pods/resize: {OFF}"),
     ],
 )
-def test_where_resizes_are_off(minor: int, words: str) -> None:
-    """The subresource came with 1.32."""
+def test_an_api_server_with_resizes_off(minor: int, words: str) -> None:
+    """The subresource exists since 1.32."""
     assert stated(TWO, TWO, minor=minor, in_place=False) == (words,)
 
 
@@ -105,10 +105,10 @@ LEVEL_GATE = (
         ("it loses them", BY_LEVEL, SHARES, {}, (LEVEL_GATE,)),
         ("it has none", SHARES, sized(SHARES, "cpu=1 memory=1Gi", "cpu=2 memory=3Gi"), {}, ()),
         ("they are names only", whole(SHARES, "", ""), whole(SHARES, "", ""), {}, ()),
-        ("nobody knows them", BY_LEVEL, MORE_BY_LEVEL, {"pod_level_resources": False}, ()),
+        ("they are unknown", BY_LEVEL, MORE_BY_LEVEL, {"pod_level_resources": False}, ()),
     ],
 )  # fmt: skip
-def test_pod_level_resources_where_they_are_not_resized(
+def test_pod_level_resources_that_cannot_be_resized(
     name: str, old: StoredPod, new: StoredPod, rules: Mapping[str, Any], words: tuple[str, ...]
 ) -> None:
     del name
@@ -128,12 +128,14 @@ def test_pod_level_resources_where_they_are_not_resized(
           "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed")),
     ],
 )  # fmt: skip
-def test_other_pod_level_resources(name: str, old: StoredPod, new: StoredPod, words: tuple[str, ...]) -> None:
+def test_changed_pod_level_resources(
+    name: str, old: StoredPod, new: StoredPod, words: tuple[str, ...]
+) -> None:
     del name
     assert stated(old, new) == words
 
 
-def test_a_class_by_pod_level_resources_is_none_to_a_server_that_does_not_know_them() -> None:
+def test_a_qos_class_from_pod_level_resources_is_unknown_to_older_servers() -> None:
     less = whole(SHARES, "cpu=3 memory=4Gi", "cpu=4 memory=4Gi")
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
     assert stated(BY_LEVEL, less) == (other,)
@@ -141,7 +143,7 @@ def test_a_class_by_pod_level_resources_is_none_to_a_server_that_does_not_know_t
 
 
 def test_containers_are_compared_kind_by_kind() -> None:
-    """Of a kind whose number is another, names say nothing."""
+    """If the number of a kind changes, names are not compared."""
     old = verbatim(init(name="i"), sidecar(name="s"), app(name="a"))
     new = verbatim(sidecar(name="s"), init(name="i"), app(name="b"), app(name="a"))
     forbidden = "Forbidden: initContainers may not be renamed or reordered on resize"
@@ -152,8 +154,8 @@ def test_containers_are_compared_kind_by_kind() -> None:
     )
 
 
-def test_every_container_is_looked_at() -> None:
-    """Also those that stay as they are: the whole spec is validated first, then the change."""
+def test_every_container_is_validated() -> None:
+    """Unchanged ones too: the whole spec is validated first, then the change."""
     odd, pages = ("cpu=3", "cpu=2"), ("cpu=3 hugepages-2Mi=2Mi", "cpu=3")
     names = ("a", "b", "c")
     old = verbatim(
@@ -170,12 +172,12 @@ def test_every_container_is_looked_at() -> None:
     )
 
 
-def test_requests_may_not_be_removed_either() -> None:
+def test_requests_must_not_be_removed_either() -> None:
     words = "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed"
     assert stated(SHARES, sized(SHARES, "cpu=1", "cpu=2 memory=2Gi")) == (words,)
 
 
-def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None:
+def test_other_changes_of_a_container_that_cannot_be_resized_are_not_reported() -> None:
     old = verbatim(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
     new = verbatim(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
     why = "resources for non-sidecar init containers are immutable"
@@ -186,13 +188,13 @@ def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None
     )
 
 
-def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
+def test_the_qos_class_is_computed_again_even_if_the_status_has_one() -> None:
     status = TWO._replace(qos_class=QosClass.GUARANTEED)
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
     assert stated(status, sized(status, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi")) == (other,)
 
 
-def test_sidecars_need_no_gate_of_init_containers() -> None:
+def test_sidecars_do_not_need_the_gate_of_init_containers() -> None:
     old, new = (verbatim(sidecar(f"cpu={n}", "cpu=4", "s"), app(name="a")) for n in (1, 2))
     assert stated(old, new, init_containers=False) == ()
 
@@ -201,7 +203,7 @@ def test_sidecars_need_no_gate_of_init_containers() -> None:
     ("name", "old", "new", "refused"),
     [
         ("less", "memory=2Gi", "memory=2147483647", True),
-        ("as much", "memory=2Gi", "memory=2048Mi cpu=2", False),
+        ("the same", "memory=2Gi", "memory=2048Mi cpu=2", False),
         ("more", "memory=2Gi", "memory=3Gi", False),
         ("one for the first time", "", "memory=2Gi", False),
     ],
@@ -231,7 +233,7 @@ ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
         ("all of it", SHARES, ONLY_CPU, {"cpu": 1000, "memory": 1 << 30}, {}, ()),
         ("one too many", SHARES, ONLY_CPU, {"cpu": 999, "memory": 1 << 30}, {},
          missing("cpu, requested: 1000, allocatable: 999")),
-        ("memory is known alone", SHARES, ONLY_CPU, {"memory": 1}, {},
+        ("only memory is known", SHARES, ONLY_CPU, {"memory": 1}, {},
          missing("memory, requested: 1073741824, allocatable: 1")),
         ("nothing is requested", verbatim(app("", "cpu=1", "c")), verbatim(app("", "cpu=2", "c")),
          {"cpu": 0, "memory": 0}, {}, ()),
@@ -258,8 +260,8 @@ def test_more_than_the_node_has_for_pods(
     assert stated(old, new, allocatable=allocatable, **rules) == words
 
 
-def test_containers_must_agree_with_what_their_pod_has() -> None:
-    """ValidatePodResize looks at the spec as at that of a new pod."""
+def test_containers_must_agree_with_pod_level_resources() -> None:
+    """ValidatePodResize validates the spec like that of a new pod."""
     old = whole(SHARES, "cpu=2 memory=4Gi", "cpu=4 memory=4Gi")
     new = sized(old, "cpu=3", "cpu=3")
     words = 'spec.resources.requests[cpu]: Invalid value: "2": must be greater than or equal to aggregate'
@@ -267,7 +269,7 @@ def test_containers_must_agree_with_what_their_pod_has() -> None:
 
 
 @pytest.mark.parametrize(("minor", "refused"), [(31, False), (32, True), (36, True)])
-def test_limit_ranges_look_at_resizes_since_1_32(minor: int, *, refused: bool) -> None:
+def test_limit_ranges_apply_to_resizes_since_1_32(minor: int, *, refused: bool) -> None:
     most = LimitRange("most", items=(LimitRangeItem(type="Container", max={"cpu": Quantity.parse("2")}),))
     old, new = (verbatim(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
     words = 'pods "p" is forbidden: maximum cpu usage per Container is 2, but limit is 4'

@@ -1,4 +1,4 @@
-"""What the API server refuses of a resize, in its words, release by release."""
+"""How the API server rejects resizes, in its words, release by release."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def renamed(given: StoredPod, *containers: Container) -> StoredPod:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A pod as it is and as it is to be, and what is said against it."""
+    """A pod before and after a resize, and the server's errors."""
 
     name: str
     new: StoredPod
@@ -106,7 +106,7 @@ CASES = [
          stated=("spec: Forbidden: Pod running on node without support for resize",)),
     Case(name="the gate is off", new=RUNNING, minor=33, gates={IN_PLACE: False},
          stated=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
-    Case(name="up to 1.31 pods themselves are changed", new=RUNNING, minor=31,
+    Case(name="up to 1.31 the pod itself is changed", new=RUNNING, minor=31,
          stated=(("the API server does not allow changing resources of pods: "
                "InPlacePodVerticalScaling is off"),)),
     Case(name="less memory in 1.33", minor=33, new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"),
@@ -134,7 +134,7 @@ CASES = [
     Case(name="pod-level resources in 1.36 without the gate", old=LEVEL, gates={POD_LEVEL: False},
          new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
          stated=(f"[]: Forbidden: {WITHOUT_POD_LEVEL}",)),
-    Case(name="no pod-level resources any more", old=LEVEL, new=RUNNING,
+    Case(name="pod-level resources removed", old=LEVEL, new=RUNNING,
          stated=("spec.resources: Forbidden: pod-level resources cannot be removed",)),
     Case(name="fewer pod-level resources", old=LEVEL, new=level(RUNNING, "memory=4Gi", "memory=4Gi"),
          stated=(OTHER_CLASS,
@@ -146,28 +146,28 @@ CASES = [
     Case(name="more than the node has", new=first(RUNNING, "cpu=9 memory=9Gi", "cpu=9 memory=9Gi"),
          allocatable={"cpu": 8000, "memory": 1 << 30},
          stated=(TOO_MUCH,)),
-    Case(name="up to 1.35 that is the kubelet's business", minor=35, stated=(),
+    Case(name="up to 1.35 the kubelet checks that", minor=35, stated=(),
          new=first(RUNNING, "cpu=9 memory=1Gi", "cpu=9 memory=1Gi"), allocatable={"cpu": 8000}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_refused(case: Case) -> None:
+def test_what_is_rejected(case: Case) -> None:
     gates = FeatureGates(case.minor, case.gates)
     server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
     running = RunningPod.settled(with_policies(case.old, case.restarts))
     assert server.refusals(PodResize(running, case.new)) == case.stated
 
 
-def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
-    """The class in the status counts, whatever the resources say."""
+def test_a_pod_keeps_the_qos_class_in_its_status() -> None:
+    """The class in the status counts, whatever the resources imply."""
     burstable = RunningPod.settled(RUNNING._replace(qos_class=QosClass.BURSTABLE))
     more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
     (stated,) = ResizeServer().refusals(PodResize(burstable, more))
     assert stated == OTHER_CLASS.replace("Guaranteed", "Burstable")
 
 
-def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None:
+def test_a_rejected_resize_changes_nothing_and_does_not_reach_the_kubelet() -> None:
     node = Setting().node()
     running = admitted(node, verbatim(guaranteed("2")))
     before = node.state.copy()

@@ -1,4 +1,4 @@
-"""State files against what the kubelet that runs answers."""
+"""State files compared with the answers of the running kubelet."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def found(
     ]
 
 
-def test_a_kubelet_that_says_what_its_files_say() -> None:
+def test_a_kubelet_whose_answers_match_its_files() -> None:
     assert found(FINE) == []
     assert found(FINE, memory=None) == []
 
 
-def test_what_a_kubelet_holds_otherwise() -> None:
+def test_assignments_that_differ_from_the_files() -> None:
     saved = str(CPU_STATE.entries[WEB]["app"])
     assert found(answered(holdings(DB), holdings(WEB, app="4,12"))) == [
         ("answer-differs", "cpu_manager_state", WEB, saved, "4,12")
@@ -69,7 +69,7 @@ def test_what_a_kubelet_holds_otherwise() -> None:
     assert {each[4] for each in codes} == {"none"}
 
 
-def test_a_pod_that_is_not_listed_and_what_is_told_of_it_alone() -> None:
+def test_a_pod_that_is_not_listed_and_its_individual_answer() -> None:
     saved = str(CPU_STATE.entries[WEB]["app"])
     missing = ("answer-lacks-pod", "cpu_manager_state", WEB, saved, "not listed")
     assert found(answered(holdings(DB))) == [missing]
@@ -89,14 +89,14 @@ def test_a_pod_that_has_ended_need_not_be_listed() -> None:
     assert found(answered(holdings(DB)), running) == []
 
 
-def test_without_names_only_cpus_that_nobody_has_are_told() -> None:
+def test_without_names_only_cpus_without_an_owner_are_reported() -> None:
     assert found(FINE, UNKNOWN_OWNERS) == []
     assert found(answered(holdings(DB), holdings(WEB, app="4,12")), UNKNOWN_OWNERS) == [
         ("answer-differs", "cpu_manager_state", "", "none", "4,12")
     ]
 
 
-def test_a_pod_that_no_file_knows() -> None:
+def test_a_pod_that_is_in_no_file() -> None:
     new = PodAllocation("shop", "new", (ContainerAllocation("main", CPUSet.parse("4,12")),))
     assert found(answered(holdings(DB), holdings(WEB), new)) == [
         ("answer-differs", "cpu_manager_state", "", "none", "4,12")
@@ -110,5 +110,5 @@ def test_other_allocatable_cpus() -> None:
     assert found(FINE._replace(allocatable=None)) == []
 
 
-def test_without_a_list_nobody_is_missed() -> None:
+def test_without_a_list_no_pod_is_missing() -> None:
     assert found(PodResources(alone={f"shop/{DB}": holdings(DB)})) == []

@@ -1,4 +1,4 @@
-"""What a kubelet objects to at start, CPUs that are not where they belong, told for every CPU and owner."""
+"""What a kubelet rejects at start: misplaced CPUs, reported for every CPU and owner."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def passed_over(which: str, who: str) -> tuple[StateFinding, StateFinding]:
 
 
 CASES = [
-    Case("nobody holds anything", state("0-15", entries={}), ()),
-    Case("an empty pool and nobody holds anything", state("", entries={}), ()),
+    Case("nothing is held", state("0-15", entries={}), ()),
+    Case("an empty pool, and nothing is held", state("", entries={}), ()),
     Case(
         "an empty pool",
         state("", entries={DB: {"server": cpus("1-7,9-15")}}),
@@ -114,7 +114,7 @@ CASES = [
         ),
     ),
     Case(
-        "reserved CPUs are nowhere",
+        "reserved CPUs are missing",
         state("3-4,6-7,11-12,14-15"),
         (taken("0,8 are not in the shared pool", "3-4,6-7,11-12,14-15"),),
     ),
@@ -133,7 +133,7 @@ CASES = [
         ),
         STRICT,
     ),
-    Case("strictly reserved CPUs are nowhere", state("3-4,6-7,11-12,14-15"), (), STRICT),
+    Case("strictly reserved CPUs are missing", state("3-4,6-7,11-12,14-15"), (), STRICT),
     Case(
         "strictly reserved CPUs are held",
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8")}}),
@@ -157,16 +157,16 @@ CASES = [
             unknown(f"CPUs 21-22 of {GONE}/d are", "21-22"),
         ),
     ),
-    Case("CPUs that nobody has", state("0,3-4,6-8,11-12"), (unaccounted("14-15"),)),
-    Case("a new CPU where nobody holds any", state("0-14", entries={}), (unaccounted("15"),)),
+    Case("CPUs without an owner", state("0,3-4,6-8,11-12"), (unaccounted("14-15"),)),
+    Case("a new CPU while none are held", state("0-14", entries={}), (unaccounted("15"),)),
     Case(
-        "what pods hold as a whole is not read",
+        "pod-level CPUs are not read",
         replace(BUBBLE, pod_entries={}),
         (*passed_over("3,6,11,14", f"{DB}, {WEB}, {GONE}"), unaccounted("7")),
         whole=BUBBLE,
     ),
     Case(
-        "pods that hold no more than their containers are nobody's loss",
+        "pods that hold no more than their containers lose nothing",
         state(),
         passed_over("", "")[:1],
         whole=state(pod_entries={DB: cpus("1-2,9-10")}),

@@ -1,4 +1,4 @@
-"""State files as files: what cannot be loaded, what is not looked at, and what is passed over."""
+"""State files as files: what cannot be loaded, what is not read, and what is ignored."""
 
 from __future__ import annotations
 
@@ -44,7 +44,13 @@ ERROR = "cannot be loaded: checkpoint is corrupted"
         ),
         (FileFacts(format="V1"), CPU_STATE, "V1", ERROR, ""),
     ],
-    ids=["by nobody", "a wrong checksum", "two wrong checksums", "by other kubelets", "for no reason known"],
+    ids=[
+        "by no kubelet",
+        "a wrong checksum",
+        "two wrong checksums",
+        "by other kubelets",
+        "for an unknown reason",
+    ],
 )
 def test_a_file_that_cannot_be_loaded(
     facts: FileFacts, whole: CPUStateFile | None, format_: str, message: str, fix: str
@@ -165,8 +171,8 @@ def test_a_file_that_is_loaded(
     assert [*file_findings("x", file, policy, "1.36")] == found
 
 
-def test_a_file_that_cannot_be_loaded_has_a_policy_all_the_same() -> None:
-    """Whoever mends it is told of the policy at once; what the kubelet passes over does not matter then."""
+def test_the_policy_of_a_file_that_cannot_be_loaded_is_checked() -> None:
+    """The policy is reported at once, for the repair; what the kubelet ignores does not matter then."""
     file = FoundFile(read=CORRUPT, whole=FULL, facts=FileFacts(wrong_checksums=("checksum",)))
     found = [*file_findings("x", file, "none", "1.36")]
     assert [finding.code for finding in found] == ["unreadable", "policy-differs"]

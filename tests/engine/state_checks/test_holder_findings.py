@@ -1,4 +1,4 @@
-"""What no kubelet compares in a state: holders with each other, with their pod and with what was promised."""
+"""What no kubelet compares in a state: holders with each other, with their pod and with baselines."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ CASES = [
         (twice("2,9-10", f"{DB}/server, {GONE}/c, {GONE}/d", GONE),),
     ),
     Case(
-        "more pods meet than anybody reads",
+        "more overlapping pods than are listed",
         state(entries={**ENTRIES, GONE: {"c": cpus("2,5")}, "4": {"c": cpus("5,9")}}),
         (
             twice("2,5", f"{DB}/server, {WEB}/app, {GONE}/c and 1 more", GONE),
@@ -81,7 +81,7 @@ CASES = [
         ),
     ),
     Case(
-        "pods that hold CPUs as a whole meet",
+        "overlapping pod-level CPUs",
         state("0,4,6-8,12,14-15", pod_entries={DB: cpus("1-3,9-11"), WEB: cpus("3,5,11,13")}),
         (
             twice("3,11", f"{DB}, {WEB}", WEB),
@@ -91,7 +91,7 @@ CASES = [
         WHOLE,
     ),
     Case(
-        "a pod as a whole that no container holds anything of",
+        "pod-level CPUs of which no container holds any",
         state("0,4,6-8,11-12,14-15", pod_entries={GONE: cpus("3-4")}),
         (
             cpu_warning(
@@ -121,7 +121,7 @@ CASES = [
         WHOLE,
     ),
     Case(
-        "promises",
+        "baselines",
         state(
             baselines={
                 WEB: {"app": cpus("4-5"), "old": cpus("4")},
@@ -141,7 +141,7 @@ CASES = [
         ),
     ),
     Case(
-        "a promise to a pod that holds nothing",
+        "a baseline of a pod that holds nothing",
         state(baselines={GONE: {"c": cpus("4")}}),
         (guaranteed(f"a baseline 4 is left for {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
     ),
@@ -165,7 +165,7 @@ def inside(which: str, name: str) -> StateFinding:
 
 
 def test_overlaps_in_a_pod() -> None:
-    """A container is compared with all that run before it, and not with those of other pods."""
+    """A container is compared with all that run before it, but not with those of other pods."""
     names = ("a", "b", "c", "d")
     running = Owners.of([pod(DB, *(container(name, 2) for name in names)), pod(WEB, container("app", 2))])
     entries = {
@@ -177,7 +177,7 @@ def test_overlaps_in_a_pod() -> None:
     assert [each for each in findings if each.code == "held-twice"] == [inside("2", "b"), inside("1", "c")]
 
 
-def test_containers_of_a_pod_with_cpus_as_a_whole_share_them() -> None:
+def test_containers_of_a_pod_with_pod_level_cpus_share_them() -> None:
     running = Owners.of([pod(DB, container("server", 4), container("log", 4))])
     held = state(
         "0,3-4,6-8,11-12,14-15",
@@ -192,15 +192,17 @@ def test_containers_of_a_pod_with_cpus_as_a_whole_share_them() -> None:
     ("kind", "twice"),
     [(ContainerKind.INIT, []), (ContainerKind.SIDECAR, ["server"]), (ContainerKind.APP, ["server"])],
 )
-def test_overlaps_in_a_pod_count_where_containers_run_together(kind: ContainerKind, twice: list[str]) -> None:
-    """Those of an ordinary init container go to later ones."""
+def test_overlaps_in_a_pod_count_if_containers_run_at_the_same_time(
+    kind: ContainerKind, twice: list[str]
+) -> None:
+    """Later containers get the CPUs of an ordinary init container."""
     entries = {DB: {"first": cpus("1-2"), "server": cpus("1-2,9-10")}}
     owners = Owners.of([pod(DB, container("server", 4), inits=(container("first", 2, kind),))])
     verdict = verify(state("0,3-8,11-15", entries=entries), owners=owners)
     assert [found.place.container for found in verdict.findings if found.code == "held-twice"] == twice
 
 
-def test_who_meets_is_named_as_often_as_it_is_told() -> None:
+def test_overlapping_holders_are_named_in_every_finding() -> None:
     many = {f"{number:03}": {"c": cpus("1")} for number in range(MAX_SIMILAR + 3)}
     twice = [each for each in verify(state("0,2-15", entries=many)).findings if each.code == "held-twice"]
     assert len(twice) == MAX_SIMILAR + 1

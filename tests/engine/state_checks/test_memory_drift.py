@@ -1,4 +1,4 @@
-"""How the memory of a machine differs from what a file says of it: what that means, and how it reads."""
+"""How the memory of a machine differs from a file's: what that means, and how it is reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIB = 1 << 20
 def tables(
     *sizes: int, pages: tuple[int, ...] = (), reserved: Mapping[int, Mapping[str, int]] | None = None
 ) -> Tables:
-    """Return what a kubelet makes of NUMA nodes with that much memory, on which nobody has any yet."""
+    """Return a kubelet's tables for NUMA nodes with that much memory, none of it allocated yet."""
     return fresh_tables(memory_machine(sizes, pages), reserved or {})
 
 
@@ -219,7 +219,7 @@ def test_differences_and_their_causes(name: str) -> None:
     assert (found.kind is DriftKind.BENIGN) == (findings[0].code == "memory-drift")
 
 
-def test_the_same_memory_is_no_drift() -> None:
+def test_the_same_memory_is_not_drift() -> None:
     assert drift(PLAIN, PLAIN) is None
     assert drift({}, PLAIN) is None
 
@@ -233,8 +233,8 @@ def test_changes_name_node_and_number() -> None:
     )
 
 
-def test_what_does_not_fit_any_more_is_no_benign_drift() -> None:
-    """A node that was full to the last byte."""
+def test_drift_is_not_benign_if_pods_no_longer_fit() -> None:
+    """The node was full to the last byte."""
     held = MemoryBlock(numa_affinity=(0,), type="memory", size=8 * GIB)
     full = drift(tables(8 * GIB + MIB), tables(8 * GIB), replace(held, size=8 * GIB + MIB))
     fits = drift(tables(8 * GIB + MIB), tables(8 * GIB), held)

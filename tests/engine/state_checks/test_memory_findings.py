@@ -1,4 +1,4 @@
-"""Memory that pods hold, charged once more: what has no place, and sums that are not theirs."""
+"""Memory that pods hold, charged again: what does not fit, and sums that do not match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRESH = {
     1: fresh_tables(memory_machine([8 * GIB, 8 * GIB]), {})[1],
 }
 MINE = 7 * GIB - 4 * PAGE
-"""What pods may have of the memory of NUMA node 0; of node 1 it is all."""
+"""Memory of NUMA node 0 for pods; on node 1 it is all memory."""
 
 
 def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
@@ -34,7 +34,7 @@ def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
 def saved(
     *blocks: MemoryBlock, tables: Mapping[int, MemoryNode] | None = None, whole: tuple[MemoryBlock, ...] = ()
 ) -> MemoryStateFile:
-    """Let one container hold these blocks; without *tables*, with those that they come to."""
+    """Let one container hold these blocks; without *tables*, with those that result from the blocks."""
     entries = {"p": {"c": blocks}} if blocks else {}
     pods = {"p": whole} if whole else {}
     state = MemoryStateFile(
@@ -51,7 +51,7 @@ def found(state: MemoryStateFile, fresh: Mapping[int, MemoryNode] = FRESH) -> li
 
 
 def misfit(message: str, container: str = "c") -> StateFinding:
-    """A kubelet refuses what there is not; that it gives out more than there is it does not notice."""
+    """A kubelet rejects memory that does not exist, but does not notice that it assigns too much."""
     return StateFinding(
         severity=Severity.WARNING if "not enough" in message else Severity.ERROR,
         code="memory-misfit",
@@ -106,28 +106,28 @@ NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
         "too many huge pages",
         "no such node",
         "no such huge pages",
-        "nothing of no such huge pages",
+        "zero of unknown huge pages",
     ],
 )
-def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: list[str]) -> None:
+def test_memory_that_does_not_fit(blocks: tuple[MemoryBlock, ...], messages: list[str]) -> None:
     assert found(saved(*blocks)) == [misfit(message) for message in messages]
 
 
-def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
+def test_too_much_memory_on_a_machine_that_has_shrunk_is_rejected() -> None:
     smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
     message = "7Gi of memory of p/c on NUMA node 1: not enough free: 1Gi missing"
     assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
 
 
 def test_too_much_memory_of_a_group() -> None:
-    """All nodes of a block count, and NUMA node 1 is taken already."""
+    """All nodes of a block count, and NUMA node 1 is already full."""
     (finding,) = found(saved(block(8 * GIB, 1), block(MINE + GIB, 0, 1)))
     assert finding.message == (
         f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: not enough free: 1Gi missing"
     )
 
 
-def test_what_a_pod_holds_as_a_whole_counts_alone() -> None:
+def test_only_pod_level_memory_counts_if_there_is_some() -> None:
     assert found(saved(block(GIB, 1), whole=(block(9 * GIB, 1),))) == [
         misfit("9Gi of memory of p on NUMA node 1: not enough free: 1Gi missing", "")
     ]
@@ -147,8 +147,8 @@ def sums(
     )
 
 
-def test_sums_that_are_not_those_of_the_entries() -> None:
-    """Tables on which nobody has memory, and one container that holds some of both nodes."""
+def test_sums_that_do_not_match_the_entries() -> None:
+    """Tables without allocations, and one container that holds memory of both nodes."""
     assert found(saved(block(MINE + GIB, 0, 1), tables=FRESH)) == [
         sums("0 counts", 0, 1),
         sums("0 is in a group with NUMA nodes", 0, "0,1"),
@@ -162,14 +162,14 @@ def test_sums_that_are_not_those_of_the_entries() -> None:
 
 
 def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
-    """Change numbers of a table in a file that a container of both nodes is in."""
+    """Change numbers of a table in a file with a container that holds memory of both nodes."""
     state = saved(block(9 * GIB, 0, 1))
     node = state.machine_state[number]
     tables = {**node.memory_map, resource: replace(node.memory_map[resource], **changes)}
     return replace(state, machine_state={**state.machine_state, number: replace(node, memory_map=tables)})
 
 
-def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
+def test_free_memory_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
     wrong = with_table(1, "memory", reserved=0)
     assert [each.message.partition(", but")[0] for each in found(wrong)] == [
         f"NUMA node {node} has reserved {amounts}"
@@ -177,7 +177,7 @@ def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> Non
     ]
 
 
-def test_a_group_that_names_a_node_twice_is_told() -> None:
+def test_a_group_that_names_a_node_twice_is_reported() -> None:
     state = saved(block(GIB, 1))
     twice = replace(state.machine_state[1], cells=(1, 1))
     reported = found(replace(state, machine_state={**state.machine_state, 1: twice}))
@@ -187,7 +187,7 @@ def test_a_group_that_names_a_node_twice_is_told() -> None:
 
 
 def test_free_and_reserved_memory_must_add_up() -> None:
-    """How a group divides it is nobody's business."""
+    """How a group divides it is not checked."""
     assert found(with_table(0, HUGE, free=0)) == [
         sums("0 has free", f"{HUGE} 0, memory {MINE - GIB}", f"{HUGE} {4 * PAGE}, memory {MINE - GIB}")
     ]
@@ -198,7 +198,7 @@ def for_pods(node: int, was: str, should: str) -> StateFinding:
 
 
 LEFT = MINE - GIB
-"""What is free of both nodes beside the container of ``with_table``."""
+"""Memory that is free on both nodes besides the container of ``with_table``."""
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,10 @@ LEFT = MINE - GIB
     ],
     ids=["and it is free", "alone", "memory", "of more pages", "of another reservation"],
 )
-def test_more_or_less_for_pods_than_is_not_reserved(
+def test_memory_for_pods_that_is_not_the_unreserved_memory(
     wrong: MemoryStateFile, reported: list[StateFinding]
 ) -> None:
-    """Where total or reservation are not the machine's, that alone is told, as a change of the machine."""
+    """If total or reservation differ from the machine's, only that is reported, as a changed machine."""
     assert found(wrong) == reported
     assert not isinstance(restored(wrong, FRESH), MemoryManagerState), "no kubelet goes on from it"
     assert (memory_drift(wrong, FRESH) is None) == bool(reported)
@@ -239,7 +239,7 @@ def test_more_or_less_for_pods_than_is_not_reserved(
     ids=["more memory", "more huge pages", "more reserved"],
 )
 def test_tables_of_another_machine_are_sound(size: int, pages: int, reserved: int) -> None:
-    """That the machine is another one is told elsewhere; what is free has to fit the file's own figures."""
+    """A changed machine is reported elsewhere; free memory has to match the file's own figures."""
     other = fresh_tables(memory_machine([size], [pages]), {0: {"memory": reserved}})
     empty = {**FRESH, 0: other[0]}
     state = saved(block(GIB, 0))
@@ -252,14 +252,14 @@ def test_tables_of_another_machine_are_sound(size: int, pages: int, reserved: in
     assert found(replace(given, machine_state=wrong)) == [sums("0 has free", *amounts)]
 
 
-def test_where_numa_nodes_come_or_go_their_sums_mean_nothing() -> None:
+def test_sums_are_not_checked_if_numa_nodes_are_added_or_removed() -> None:
     wrong = saved(block(GIB, 0), tables={0: FRESH[0]})
     assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"] * 3
     assert found(wrong, FRESH) == []
 
 
 def test_entries_without_tables() -> None:
-    """What does not fit is not looked at: there is nothing to be wrong about yet."""
+    """Whether memory fits is not checked: there are no tables to compare with."""
     assert found(saved(block(9 * GIB, 0), tables={})) == [
         StateFinding(
             severity=Severity.ERROR,
@@ -272,8 +272,8 @@ def test_entries_without_tables() -> None:
     assert found(saved(tables={})) == []
 
 
-def test_a_group_that_divides_its_memory_otherwise_is_wrong_where_nodes_are_compared() -> None:
-    """Kubernetes issue 113130: a pod that has gone leaves room on the first node of its group."""
+def test_a_group_that_divides_its_memory_differently_is_wrong_if_nodes_are_compared() -> None:
+    """Kubernetes issue 113130: a removed pod frees memory on the first node of its group."""
     state = saved(block(MINE + GIB, 0, 1))
     moved = {
         number: replace(

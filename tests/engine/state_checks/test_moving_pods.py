@@ -1,4 +1,4 @@
-"""Pods that hold CPUs as a whole, and get others when their kubelet starts (kubernetes issue 140989)."""
+"""Pods that hold pod-level CPUs and get others when their kubelet starts (kubernetes issue 140989)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def again(who: str, uid: str, which: str) -> StateFinding:
     )
 
 
-def test_they_are_told_with_their_names() -> None:
+def test_moving_pods_are_reported_with_their_names() -> None:
     owners = Owners.of([pod(DB, container("server", 4))])
     found = verify(WHOLE, config=PODS, owners=owners).findings
     assert [each for each in found if each.code == "pod-allocated-again"] == [
@@ -54,7 +54,7 @@ def test_they_are_told_with_their_names() -> None:
         "by container",
     ],
 )
-def test_only_a_pod_scope_of_a_release_that_does_not_restore_moves_them(
+def test_only_the_pod_scope_of_a_release_that_does_not_restore_moves_pods(
     config: KubeletConfiguration, minor: int, count: int
 ) -> None:
     found = verify(WHOLE, config=config, minor=minor).findings

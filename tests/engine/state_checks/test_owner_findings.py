@@ -1,4 +1,4 @@
-"""Entries of pods that do not run, and pods that hold other CPUs than they are due."""
+"""Entries of pods that do not run, and pods that do not hold the number of CPUs they are due."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ DIVIDED = pod(DB, container("server", 4))._replace(
 )
 CASES = [
     Case(
-        "the gone",
+        "gone owners",
         LEFT,
         (
             left(f"shop/{DB}/z-old: the pod has no such container", DB, "z-old"),
@@ -73,7 +73,7 @@ CASES = [
         ),
         owners=RUNNING,
     ),
-    Case("nobody says who runs", LEFT, ()),
+    Case("running pods are unknown", LEFT, ()),
     Case(
         "fewer and more CPUs than due",
         state("0,4,6-8,12-15", entries={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-3,9-11")}}),
@@ -98,7 +98,7 @@ CASES = [
         (not_recorded(2, DB, "log"),),
         owners=Owners.of([pod(DB, container("server", 4), container("log", 2))]),
     ),
-    Case("a container that is due none", EMPTY, (), owners=Owners.of([pod(WEB, BURSTABLE)])),
+    Case("a container that is not due any", EMPTY, (), owners=Owners.of([pod(WEB, BURSTABLE)])),
     Case(
         "a pod that does not run yet",
         EMPTY,
@@ -114,7 +114,7 @@ CASES = [
         ),
     ),
     Case(
-        "a pod with CPUs as a whole divides them as it likes",
+        "a pod with pod-level CPUs divides them freely",
         state(
             "0,6-8,13-15",
             entries={DB: {"server": cpus("1-2,9")}, WEB: {"app": cpus("5")}},

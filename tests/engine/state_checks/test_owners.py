@@ -1,4 +1,4 @@
-"""Who runs on a node, and what is said of those who do not."""
+"""Which pods run on a node, and how others are reported."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(na
         ("u3", "main", OwnerStatus.POD_GONE),
     ],
 )
-def test_what_became_of_somebody(uid: str, container: str, status: OwnerStatus) -> None:
+def test_the_status_of_a_container(uid: str, container: str, status: OwnerStatus) -> None:
     assert RUNNING.status(uid, container) is status
     assert UNKNOWN_OWNERS.status(uid, container) is OwnerStatus.UNKNOWN
 
 
-def test_what_became_of_a_pod() -> None:
+def test_the_status_of_a_pod() -> None:
     statuses = [RUNNING.status("u1"), RUNNING.status("u3"), UNKNOWN_OWNERS.status("u1")]
     assert statuses == [OwnerStatus.RUNNING, OwnerStatus.POD_GONE, OwnerStatus.UNKNOWN]
 
@@ -41,8 +41,8 @@ def test_a_container_is_found_by_its_name() -> None:
     ("uids", "gone"),
     [((), False), (("u1",), False), (("u3",), True), (("u3", "u4"), True), (("u3", "u1"), False)],
 )
-def test_all_are_gone_where_nobody_of_them_runs(uids: tuple[str, ...], gone: bool) -> None:
-    """Not where nobody says who runs: then nothing is known of them."""
+def test_all_are_gone_if_none_of_them_runs(uids: tuple[str, ...], gone: bool) -> None:
+    """If the running pods are not given, nothing is known."""
     assert RUNNING.all_gone(uids) == gone
     assert Owners.of([]).all_gone(uids) == bool(uids)
     assert not UNKNOWN_OWNERS.all_gone(uids)

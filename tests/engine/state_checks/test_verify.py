@@ -1,4 +1,4 @@
-"""Starts on state files: what refuses them, and which files and checks come first."""
+"""Starts on state files: what fails, and which files and checks come first."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def codes(verdict: StateVerdict) -> set[tuple[str, str]]:
     return {(str(finding.severity), finding.code) for finding in verdict.findings}
 
 
-def test_files_that_fit_are_fine() -> None:
+def test_files_that_match_have_no_findings() -> None:
     verdict = verify(CPU_STATE, MEMORY_STATE, owners=RUNNING)
     assert isinstance(verdict.start, Started), verdict.start
     assert (verdict.refusals, verdict.findings, verdict.drift) == ({}, (), None)
 
 
-def test_no_files_are_no_obstacle() -> None:
+def test_a_kubelet_starts_without_files() -> None:
     verdict = verify_states(INFO, Kubelet(version=KubeletVersion(36), config=CONFIG), FoundStates())
     assert isinstance(verdict.start, Started)
     assert (verdict.refusals, verdict.findings, verdict.drift) == ({}, (), None)
 
 
-def test_owners_have_names() -> None:
+def test_findings_name_owners() -> None:
     shared = verify(state("0-4,6-12,14-15"), owners=RUNNING)
     assert [finding.message for finding in shared.findings] == [
         "CPUs 1-2,9-10 are held by shop/11111111-db/server and also in the shared pool"
     ]
 
 
-def test_the_first_refusal_decides_and_the_second_is_told() -> None:
+def test_the_first_error_decides_and_the_second_is_reported() -> None:
     memory = replace(MEMORY_STATE, policy_name="None")
     verdict = verify(state("0-15"), memory)
     assert isinstance(verdict.start, StartRefused)
@@ -55,7 +55,7 @@ def test_the_first_refusal_decides_and_the_second_is_told() -> None:
     assert "[memorymanager] configured policy" in second.error
 
 
-def test_files_are_not_opened_where_the_configuration_fails_before() -> None:
+def test_files_are_not_opened_if_the_configuration_fails_first() -> None:
     verdict = verify(state("0-15"), config=replace(CONFIG, cpu_manager_policy="other"))
     assert isinstance(verdict.start, StartRefused)
     assert (verdict.start.stage, verdict.reached, verdict.refusals) == ("cpuManager", False, {})
@@ -99,10 +99,10 @@ NO_POLICIES = replace(CONFIG, cpu_manager_policy="none", memory_manager_policy="
     ],
     ids=["both", "neither", "switched on", "switched off", "one of both"],
 )
-def test_a_file_of_another_policy_is_refused(
+def test_a_file_of_another_policy_is_rejected(
     config: KubeletConfiguration, cpu: str, memory: str, found: list[str]
 ) -> None:
-    """What is in it does not matter to a policy that cannot use it."""
+    """Its contents do not matter to a policy that cannot use it."""
     verdict = verify(
         replace(CPU_STATE, policy_name=cpu), replace(MEMORY_STATE, policy_name=memory), config=config
     )
@@ -116,8 +116,8 @@ def test_a_file_of_another_policy_is_refused(
     assert [*verdict.refusals] == [each.partition(" ")[0] for each in found]
 
 
-def test_a_state_is_looked_at_without_a_kubelet_that_starts_on_it() -> None:
-    """It cannot be compared with a machine and a configuration then; who is gone, and who meets, is told."""
+def test_a_state_is_checked_even_if_no_kubelet_starts_on_it() -> None:
+    """It is not compared with a machine and a configuration; gone owners and overlaps are reported."""
     entries = {**CPU_STATE.entries, GONE: {"c": cpus("1")}}
     memory = replace(MEMORY_STATE, machine_state={}, entries={GONE: {"c": (block(GIB),)}})
     found = [
@@ -137,7 +137,7 @@ def test_a_state_is_looked_at_without_a_kubelet_that_starts_on_it() -> None:
     assert (other.drift, none.drift) == (None, None)
 
 
-def test_a_file_that_the_kubelet_cannot_read_is_looked_at_all_the_same() -> None:
+def test_a_file_that_the_kubelet_cannot_read_is_still_checked() -> None:
     verdict = verify(CORRUPT, whole=state("0,3-4,6-8,11-12"))
     assert [each.code for each in verdict.findings] == ["unreadable", "unaccounted-cpus"]
     assert not verdict.starts
@@ -153,13 +153,13 @@ def test_a_file_of_another_release_is_migrated_to_this_one(
     assert finding.fix == "cpuctl checkpoint migrate --to 1.35"
 
 
-def test_of_a_file_nothing_but_what_is_read_may_be_known() -> None:
+def test_only_the_parsed_contents_of_a_file_may_be_known() -> None:
     found = FoundStates(cpu=FoundFile(read=state("0,3-4,6-8,11-12")))
     verdict = verify_states(INFO, Kubelet(version=KubeletVersion(36), config=CONFIG), found)
     assert [each.code for each in verdict.findings] == ["unaccounted-cpus"]
 
 
-def test_the_kubelets_root_directory_stands_in_its_texts() -> None:
+def test_the_kubelets_messages_contain_its_root_directory() -> None:
     verdict = verify(
         replace(CPU_STATE, policy_name="none"),
         replace(MEMORY_STATE, policy_name="None"),
@@ -172,7 +172,7 @@ def test_the_kubelets_root_directory_stands_in_its_texts() -> None:
 
 
 def test_a_kubelet_that_crashes_on_its_memory() -> None:
-    """Of two nodes in a group one has no tables for what the other has: a nil pointer in Go."""
+    """One of two nodes in a group lacks a table that the other has: a nil pointer in Go."""
     odd = replace(INFO, nodes=(replace(INFO.nodes[0], hugepages={2048: 4}), INFO.nodes[1]))
     both = MemoryBlock(numa_affinity=(0, 1), type="memory", size=6 * GIB)
     memory = replace(MEMORY_STATE, entries={DB: {"server": (both,)}})
@@ -182,8 +182,8 @@ def test_a_kubelet_that_crashes_on_its_memory() -> None:
     assert verdict.start.kind is FaultKind.CRASH
 
 
-def test_drift_is_told_apart() -> None:
-    """Only what is the machine's own is compared, and only for a policy that keeps tables."""
+def test_drift_is_classified() -> None:
+    """Only the machine's own figures are compared, and only for a policy that keeps tables."""
     verdict = verify(CPU_STATE, drifted(MEMORY_STATE, node=1, more=1 << 20))
     assert verdict.drift is not None
     assert verdict.drift.kind is DriftKind.BENIGN
@@ -201,7 +201,7 @@ def test_drift_is_told_apart() -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["allocated_pods_state", "actuated_pods_state"])
-def test_promises_that_cannot_be_read_are_a_panic(
+def test_unreadable_pod_checkpoints_are_a_panic(
     name: str, minor: int, gates: dict[str, bool], crashes: bool
 ) -> None:
     broken: FoundFile[PodsStateFile] = FoundFile(read=CORRUPT)
@@ -227,8 +227,8 @@ def test_promises_that_cannot_be_read_are_a_panic(
         )
 
 
-def test_promises_are_read_before_what_the_managers_keep() -> None:
-    """Each file is told with what stands against it, in the order in which the kubelet opens them."""
+def test_pod_checkpoints_are_read_before_state_files() -> None:
+    """Each file is reported with its error, in the order in which the kubelet opens them."""
     broken: FoundFile[PodsStateFile] = FoundFile(read=CORRUPT)
     names = ["allocated_pods_state", "actuated_pods_state"]
     verdict = verify(state("0-15"), pods=dict.fromkeys(reversed(names), broken))
@@ -238,13 +238,13 @@ def test_promises_are_read_before_what_the_managers_keep() -> None:
     assert verify(pods={names[0]: FoundFile(read=PodsStateFile())}).starts
 
 
-def test_a_checksum_that_nobody_looks_at_is_told() -> None:
+def test_a_checksum_that_is_not_verified_is_reported() -> None:
     verdict = verify(facts=FileFacts(format="V2", wrong_checksums=("checksum",), embedded_differs=True))
     assert codes(verdict) == {("warning", "checksum-unseen"), ("warning", "embedded-differs")}
     assert verdict.starts
 
 
-def test_memory_of_the_gone_is_found() -> None:
+def test_memory_of_a_gone_owner_is_found() -> None:
     held = {**MEMORY_STATE.entries, GONE: {"c": (block(0),)}}
     nodes = {**MEMORY_STATE.machine_state}
     nodes[0] = replace(nodes[0], number_of_assignments=2)
@@ -291,8 +291,8 @@ REST = StateFinding(Severity.WARNING, "held-twice", StatePlace("a"), "")
         (199, [replace(REST, message="149 more of the same kind")]),
     ],
 )
-def test_one_kind_does_not_bury_the_others(count: int, rest: list[StateFinding]) -> None:
-    """Findings are alike where file, code and severity are the same."""
+def test_one_kind_of_finding_does_not_bury_the_others(count: int, rest: list[StateFinding]) -> None:
+    """Findings are of the same kind if file, code and severity are the same."""
     others = [replace(ONE, severity=Severity.ERROR), ONE.at(StatePlace("b")), replace(ONE, code="other")]
     assert [*limited([*[ONE] * count, *others])] == [*[ONE] * 50, *others, *rest]
 

@@ -1,4 +1,4 @@
-"""What a repair of ``cpu_manager_state`` does to whom, and why: it is told for everything that changes."""
+"""What a repair of ``cpu_manager_state`` changes, for which pod, and why: every change is reported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ NOT_READ = "this kubelet does not read pod-level CPUs: containers keep theirs, a
 
 @dataclass(frozen=True)
 class Case:
-    """A state, the one that it becomes, and what is done for that."""
+    """A state, the repaired state, and the actions of the repair."""
 
     name: str
     state: CPUStateFile
@@ -98,7 +98,7 @@ class Case:
 
 CASES = [
     Case("nothing to do", STATE, STATE),
-    Case("nothing to do for those who run", STATE, STATE, owners=RUNNING),
+    Case("nothing to do for running pods", STATE, STATE, owners=RUNNING),
     Case(
         "another policy before",
         replace(STATE, policy_name="none"),
@@ -119,7 +119,7 @@ CASES = [
         rules=CPURules(policy=None),
     ),
     Case(
-        "the gone",
+        "gone owners",
         replace(
             STATE,
             default_cpu_set=cpus("0,4"),
@@ -167,7 +167,7 @@ CASES = [
         ),
     ),
     Case(
-        "what pods hold as a whole is not read",
+        "pod-level CPUs are not read",
         replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
         replace(STATE, pod_entries={"p": cpus("1,5")}),
         (
@@ -176,7 +176,7 @@ CASES = [
         ),
     ),
     Case(
-        "what pods hold as a whole is read",
+        "pod-level CPUs are read",
         replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
         replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
         rules=rules(keeps_pods=True),
@@ -193,7 +193,7 @@ CASES = [
         rules(keeps_pods=True),
     ),
     Case(
-        "promises are kept as far as containers hold what was promised",
+        "baselines are kept as far as containers hold them",
         replace(
             STATE,
             baselines={
@@ -212,14 +212,14 @@ CASES = [
         rules(keeps_baselines=True),
     ),
     Case(
-        "a container that holds nothing of its promise is promised what it holds",
+        "a container that holds nothing of its baseline gets its CPUs as one",
         replace(STATE, baselines={"p": {"a": cpus("3")}}),
         replace(STATE, baselines={"p": {"a": cpus("1,5")}}),
         (baseline("it does not hold all of them", "p", "a", "3", "1,5"),),
         rules(keeps_baselines=True),
     ),
     Case(
-        "promises move with their containers, and end with them",
+        "baselines move with their containers and are removed with them",
         replace(
             STATE,
             entries={"p": {"a": cpus("0-1")}, "q": Q, "r": {"a": cpus("7")}},
@@ -234,12 +234,12 @@ CASES = [
         RUNNING,
     ),
     Case(
-        "promises that this kubelet does not read are left as they are",
+        "baselines that this kubelet does not read are left unchanged",
         replace(STATE, baselines={"p": {"a": cpus("1")}}),
         replace(STATE, baselines={"p": {"a": cpus("1")}}),
     ),
     Case(
-        "promises are lost where the file has to be written",
+        "baselines are lost if the file has to be written",
         replace(
             STATE,
             default_cpu_set=cpus("0"),
@@ -264,6 +264,6 @@ def test_what_is_done(case: Case) -> None:
     assert repair_cpu_state(case.state, case.rules, case.owners) == Repaired(case.after, case.actions)
 
 
-def test_an_action_on_all_of_a_file_is_nobodys() -> None:
+def test_an_action_on_the_whole_file_has_no_owner() -> None:
     action = RepairAction(did=ActionKind.TABLES, reason="drift")
     assert (action.pod_uid, action.container, action.before, action.after) == ("", "", "", "")

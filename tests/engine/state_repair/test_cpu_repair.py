@@ -1,4 +1,4 @@
-"""CPUs of containers that cannot stay where they are: which they get instead, and when there are none."""
+"""Containers that cannot keep their CPUs: which they get instead, and when there are none."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_each_container_gets_cpus_near_its_own() -> None:
     assert held(result) == {"p/a": "4,20", "p/b": "12,28"}
 
 
-def test_what_containers_share_moves_together() -> None:
+def test_shared_cpus_move_together() -> None:
     result = repair(
         {"p": {"init": "4-5", "app": "4-5,20-21", "rest": "6,22"}}, reserved="4", pods={"p": "4-6,20-23"}
     )
@@ -113,20 +113,20 @@ UNEVEN = topology(
     [("40-41", "0,2"), ("7,40-41", "4,6-7"), ("7,40-42", "0,4,6-7")],
     ids=["anywhere", "near the one that is kept", "more than there are near it"],
 )
-def test_uneven_cores_give_nobody_what_is_held(before: str, after: str) -> None:
+def test_held_cpus_of_uneven_cores_are_not_assigned_again(before: str, after: str) -> None:
     """A kubelet would take a core with one free CPU for a free core (kubernetes issue 124066)."""
     result = repair({"p": {"c": before}, "q": {"c": "1,5"}}, reserved="3", machine=UNEVEN)
     assert held(result) == {"p/c": after, "q/c": "1,5"}
 
 
-def test_new_cpus_are_near_the_old_ones_where_a_kubelet_would_rather_fill_another_node() -> None:
+def test_new_cpus_are_near_the_old_ones_even_if_a_kubelet_would_fill_another_node() -> None:
     """The third NUMA node has fewer CPUs left."""
     result = repair({"p": {"c": "4-5,20-21"}, "q": {"c": "8-10,24-26"}}, reserved="4,20")
     assert held(result) == {"p/c": "5-6,21-22", "q/c": "8-10,24-26"}
 
 
-def test_cpus_go_to_the_container_that_they_are_near_not_to_the_pod() -> None:
-    """Each container keeps one CPU, and gets the second thread of its core, though the pod has both."""
+def test_new_cpus_are_near_those_of_the_container_not_of_the_pod() -> None:
+    """Each container keeps one CPU and gets the second thread of its core, though the pod has both."""
     result = repair({"p": {"a": "5,12", "b": "4,13"}}, reserved="5,13", pods={"p": "4-5,12-13"})
     assert held(result) == {"p/a": "12,28", "p/b": "4,20"}
 
@@ -161,7 +161,7 @@ EMPTY_POOL = (
         ),
     ],
 )
-def test_what_has_no_answer_says_so(
+def test_the_reason_is_reported_if_there_is_no_repair(
     entries: dict[str, dict[str, str]], options: dict[str, bool], reason: str
 ) -> None:
     result = repair(entries, options=options)

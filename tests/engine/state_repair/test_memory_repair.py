@@ -1,4 +1,4 @@
-"""What a repair of ``memory_manager_state`` does: memory stays where it is, tables fit the machine again."""
+"""A repair of ``memory_manager_state``: memory stays where it is, and tables match the machine again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ENTRIES: Held = {
 def state(
     entries: Held, fresh: Tables = FRESH, pods: dict[str, tuple[MemoryBlock, ...]] | None = None
 ) -> MemoryStateFile:
-    """Write the state in which these hold memory of that machine."""
+    """Return the state in which these entries hold memory of that machine."""
     empty = MemoryStateFile(
         policy_name="Static", machine_state=fresh, entries=entries, pod_entries=pods or {}
     )
@@ -87,7 +87,7 @@ BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A state, the one that it becomes, and what is done for that."""
+    """A state, the repaired state, and the actions of the repair."""
 
     name: str
     state: MemoryStateFile
@@ -99,7 +99,7 @@ class Case:
 
 CASES = [
     Case("nothing to do", GOOD, GOOD),
-    Case("nothing to do for those who run", GOOD, GOOD, owners=RUNNING),
+    Case("nothing to do for running pods", GOOD, GOOD, owners=RUNNING),
     Case("nothing to do for a kubelet that reads pods", GOOD, GOOD, rules=PODS),
     Case(
         "the policy None",
@@ -126,7 +126,7 @@ CASES = [
         (policy("None", "Static"),),
     ),
     Case(
-        "the gone",
+        "gone owners",
         state({**ENTRIES, **GONE, **OLD}),
         GOOD,
         (
@@ -138,14 +138,14 @@ CASES = [
         owners=RUNNING,
     ),
     Case(
-        "the gone that are in no sum",
+        "gone owners that are in no sum",
         replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
         GOOD,
         (dropped("the pod is not running", "r", "c", ""),),
         owners=RUNNING,
     ),
-    Case("sums that are wrong", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
-    Case("tables that are missing", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
+    Case("wrong sums", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
+    Case("missing tables", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
     Case(
         "what a reboot changes",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
@@ -159,12 +159,12 @@ CASES = [
         (tables("the machine's memory or its reservations have changed"),),
     ),
     Case(
-        "what pods hold as a whole, not read, comes to what containers hold",
+        "pod-level memory, not read, equal to what containers hold",
         replace(GOOD, pod_entries=BUBBLES),
         replace(GOOD, pod_entries=BUBBLES),
     ),
     Case(
-        "what pods hold as a whole is not read",
+        "pod-level memory is not read",
         state(ENTRIES, pods=BUBBLES),
         GOOD,
         (
@@ -178,13 +178,13 @@ CASES = [
         ),
     ),
     Case(
-        "what pods hold as a whole is read",
+        "pod-level memory is read",
         state(ENTRIES, pods=BUBBLES),
         state(ENTRIES, pods=BUBBLES),
         rules=PODS,
     ),
     Case(
-        "a pod as a whole without containers",
+        "pod-level memory without containers",
         replace(GOOD, pod_entries={"s": (block(GIB, 1),), "r": (block(GIB, 0),)}),
         GOOD,
         (
@@ -202,7 +202,7 @@ CASES = [
         PODS,
     ),
     Case(
-        "a pod as a whole whose containers are gone",
+        "pod-level memory of gone containers",
         state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
         state(ENTRIES, pods={"p": BUBBLES["p"]}),
         (
@@ -247,16 +247,16 @@ NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
         ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3)),
         ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more"),
     ],
-    ids=["two blocks", "as many as people read", "more than people read"],
+    ids=["two blocks", "as many as are listed", "more than are listed"],
 )
-def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
+def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
     assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
         f"memory held by pods does not fit on this machine: {text}", REMOVE
     )
 
 
-def test_groups_that_depend_on_chance_are_a_reason_not_to_repair() -> None:
+def test_groups_that_depend_on_map_order_are_a_reason_not_to_repair() -> None:
     """Two containers make different groups of one node: which one stays depends on a map's order in Go."""
     crossed: Held = {"p": {"a": (block(GIB, 0),)}, "q": {"a": (block(GIB, 0, 1),)}}
     result = repair_memory_state(replace(GOOD, entries=crossed), READ, UNKNOWN_OWNERS)
@@ -279,7 +279,7 @@ def test_a_group_that_the_kubelet_crashes_on_is_a_reason_not_to_repair() -> None
 
 
 def test_entries_on_a_machine_without_numa_nodes_are_a_reason_not_to_repair() -> None:
-    nobody = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
-    result = repair_memory_state(nobody, MemoryRules(fresh={}), UNKNOWN_OWNERS)
+    stateless = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
+    result = repair_memory_state(stateless, MemoryRules(fresh={}), UNKNOWN_OWNERS)
     why = "[memorymanager] machine state can not be empty when it has memory assignments"
     assert result == NotRepaired(why, DRAIN)

@@ -1,4 +1,4 @@
-"""Drop-in files: which count, in what order, what they merge to, and the kubelet's words about bad ones."""
+"""Drop-in files: which are read, in what order, how they merge, and the kubelet's errors for bad ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_link_to_the_directory_itself_is_not_followed(tmp_path: Path) -> None:
     ]
 
 
-def test_files_with_another_extension_are_told(tmp_path: Path) -> None:
+def test_files_with_another_extension_are_reported(tmp_path: Path) -> None:
     for name in ("10.yaml", "20.json", "README.md", "30.conf.bak", "yaml"):
         (tmp_path / name).write_text(HEAD)
     why = "is not read: the kubelet reads only files in its drop-in directory whose names end in .conf"
@@ -93,15 +93,15 @@ def test_files_with_another_extension_are_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def short_of_frames() -> Iterator[None]:
-    """Let calls nest 250 deep only: directories may nest deeper than 1000, but nobody could delete those."""
+def few_stack_frames() -> Iterator[None]:
+    """Let calls nest only 250 deep: directories deeper than 1000 are possible, but could not be deleted."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 250)
     yield
     sys.setrecursionlimit(limit)
 
 
-@pytest.mark.usefixtures("short_of_frames")
+@pytest.mark.usefixtures("few_stack_frames")
 def test_directories_may_be_nested_deeply(tmp_path: Path) -> None:
     deepest = tmp_path.joinpath(*["d"] * 400)
     for depth in range(100, 401, 100):
@@ -109,7 +109,7 @@ def test_directories_may_be_nested_deeply(tmp_path: Path) -> None:
     (deepest / "a.conf").write_text(f"{HEAD}maxPods: 7")
     assert load(tmp_path).config.max_pods == 7
     (deepest / "a.conf").unlink()
-    while deepest != tmp_path:  # what cleans up after tests goes down by recursion
+    while deepest != tmp_path:  # pytest's clean-up is recursive
         deepest.rmdir()
         deepest = deepest.parent
 
@@ -131,8 +131,8 @@ reservedMemory: [{numaNode: 1, limits: {memory: 2Gi}}]
     assert [item.numa_node for item in found.reserved_memory] == [1]
 
 
-def test_null_deletes_inside_lists_too(tmp_path: Path) -> None:
-    """In the main file it stands for an amount of zero."""
+def test_null_also_deletes_inside_lists(tmp_path: Path) -> None:
+    """In the main file it means an amount of zero."""
     reserved = "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi, hugepages-1Gi: null}}]"
     assert list(config(tmp_path, reserved).reserved_memory[0].limits) == ["memory", "hugepages-1Gi"]
     assert list(config(tmp_path, a=reserved).reserved_memory[0].limits) == ["memory"]
@@ -163,7 +163,7 @@ def test_a_deleted_field_gets_its_default(tmp_path: Path) -> None:
     ],
 )
 def test_hard_eviction(tmp_path: Path, main: str, drop_in: str, want: dict[str, str]) -> None:
-    """A drop-in adds to thresholds that have been defaulted already; deleted, they stay away."""
+    """A drop-in adds to thresholds that already have defaults; deleted thresholds get none again."""
     assert config(tmp_path, main, a=drop_in).eviction_hard == want
 
 
@@ -173,14 +173,14 @@ def test_without_a_main_file_there_are_no_default_thresholds(tmp_path: Path) -> 
     }
 
 
-def test_merging_of_defaults_is_for_the_main_file_only(tmp_path: Path) -> None:
+def test_default_thresholds_are_merged_only_into_the_main_file(tmp_path: Path) -> None:
     loaded = load(tmp_path, "evictionHard: {pid.available: 1%}", a="mergeDefaultEvictionSettings: true")
     assert loaded.config.eviction_hard == {"pid.available": "1%"}
     assert [warning.code for warning in loaded.warnings] == ["no-effect"]
 
 
-def test_quantities_of_the_main_file_come_out_canonical(tmp_path: Path) -> None:
-    """1.5Gi is no exact number of bytes to the Memory Manager; written out and read back, it is."""
+def test_quantities_of_the_main_file_become_canonical(tmp_path: Path) -> None:
+    """To the Memory Manager 1.5Gi is not an exact number of bytes until it is written and read back."""
     reserved = "reservedMemory: [{limits: {memory: 1.5Gi}}]"
     round_trip = config(tmp_path, reserved).reserved_memory[0].limits["memory"]
     untouched = config(tmp_path, "", a=reserved).reserved_memory[0].limits["memory"]
@@ -188,14 +188,14 @@ def test_quantities_of_the_main_file_come_out_canonical(tmp_path: Path) -> None:
 
 
 def test_an_empty_list_of_the_main_file_is_lost(tmp_path: Path) -> None:
-    """It is left out when the configuration is written, and defaulted again."""
+    """It is omitted when the configuration is written, and then gets the default."""
     assert config(tmp_path, "enforceNodeAllocatable: []").enforce_node_allocatable == ("pods",)
     assert config(tmp_path, "", a="enforceNodeAllocatable: []").enforce_node_allocatable == ()
 
 
 @pytest.mark.parametrize(("name", "want"), [("maxpods", 7), ("MAXPODS", 110), ("reservedsystemcpus", 110)])
 def test_names_match_in_any_case(tmp_path: Path, name: str, want: int) -> None:
-    """The last spelling by its bytes wins, and the base has spelt all fields with a default already."""
+    """The last spelling in byte order wins; the base already contains all fields that have a default."""
     value = 7 if "pods" in name.lower() else "'3'"
     loaded = load(tmp_path, a=f"{name}: {value}")
     assert loaded.config.max_pods == want
@@ -205,28 +205,28 @@ def test_names_match_in_any_case(tmp_path: Path, name: str, want: int) -> None:
     assert warning.message.endswith("and is used instead") is (name == "MAXPODS")
 
 
-def test_whole_floats_are_integers_in_json_too(tmp_path: Path) -> None:
-    """A drop-in is decoded without types and written again before it is merged."""
+def test_whole_floats_are_integers_also_in_json(tmp_path: Path) -> None:
+    """A drop-in is decoded untyped and written again before it is merged."""
     head = '{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", '
     (tmp_path / "a.conf").write_text(head + '"maxPods": 5.0}')
     assert load(tmp_path).config.max_pods == 5
 
 
-def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
-    """A kubelet would wait for somebody to write into the pipe."""
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    """A kubelet would wait for a writer to the pipe."""
     os.mkfifo(tmp_path / "a.conf")
     with pytest.raises(InputError, match=r"a\.conf: expected a regular file, found a pipe$"):
         load(tmp_path)
 
 
-def test_mappings_in_another_case_add_up(tmp_path: Path) -> None:
+def test_mappings_in_different_case_are_merged(tmp_path: Path) -> None:
     found = config(tmp_path, "kubeReserved: {cpu: '1'}\nmemorySwap: {swapBehavior: NoSwap}",
                    a="kubereserved: {memory: 1Gi}\nmemoryswap: {SwapBehavior: LimitedSwap}")  # fmt: skip
     assert found.kube_reserved == {"cpu": "1", "memory": "1Gi"}
     assert found.swap_behavior == "LimitedSwap"
 
 
-def test_unknown_fields_are_passed_over(tmp_path: Path) -> None:
+def test_unknown_fields_are_ignored(tmp_path: Path) -> None:
     loaded = load(tmp_path, a="bogus: 1\nmaxPods: 5")
     assert loaded.config.max_pods == 5
     assert [str(warning) for warning in loaded.warnings] == [
@@ -234,7 +234,7 @@ def test_unknown_fields_are_passed_over(tmp_path: Path) -> None:
     ]
 
 
-def test_relative_paths_of_drop_ins_stay_as_they_are(tmp_path: Path) -> None:
+def test_relative_paths_in_drop_ins_stay_relative(tmp_path: Path) -> None:
     assert config(tmp_path, a="staticPodPath: manifests").static_pod_path == "manifests"
 
 
@@ -249,7 +249,7 @@ def test_origins_name_file_and_line(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A drop-in that a kubelet does not accept: our message and its own, with {} for the directory."""
+    """A drop-in that a kubelet rejects: our message and its own, with {} for the directory."""
 
     name: str
     text: str
@@ -372,7 +372,7 @@ def test_bad_files(case: Refusal, tmp_path: Path) -> None:
         assert refusal.logged == f"failed to merge kubelet configs: {refusal.error}"
 
 
-def test_a_directory_that_is_not_there() -> None:
+def test_a_missing_directory() -> None:
     with pytest.raises(ConfigRefusedError) as caught:
         load(Path("/no/such/directory"))
     assert caught.value.refusal.error == (
@@ -381,7 +381,7 @@ def test_a_directory_that_is_not_there() -> None:
     )
 
 
-def test_a_file_in_place_of_the_directory_is_a_drop_in_itself(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_directory_is_a_drop_in(tmp_path: Path) -> None:
     only = tmp_path / "only.conf"
     only.write_text(HEAD + "maxPods: 9")
     loaded = load_configuration(ConfigSources(main=(HEAD, "main.yaml"), drop_ins=DropInDirectory(str(only))))
@@ -394,7 +394,7 @@ def test_releases_before_drop_ins_do_not_know_the_flag(tmp_path: Path) -> None:
     assert caught.value.refusal.logged == "failed to parse kubelet flag: unknown flag: --config-dir"
 
 
-def test_the_first_releases_with_drop_ins_need_a_variable(tmp_path: Path) -> None:
+def test_the_first_releases_with_drop_ins_need_an_environment_variable(tmp_path: Path) -> None:
     assert [warning.code for warning in load(tmp_path, minor=29).warnings] == ["drop-in-variable"]
     assert load(tmp_path, minor=30).warnings == ()
 
@@ -402,14 +402,14 @@ def test_the_first_releases_with_drop_ins_need_a_variable(tmp_path: Path) -> Non
 # Releases
 
 
-def test_a_drop_in_of_1_28_sets_what_it_does_not_name_back_to_its_default(tmp_path: Path) -> None:
+def test_in_1_28_a_drop_in_resets_other_fields_to_their_defaults(tmp_path: Path) -> None:
     loaded = load(tmp_path, "maxPods: 50\ncpuManagerPolicy: static\n", minor=28, a="maxPods: 60\n")
     assert (loaded.config.max_pods, loaded.config.cpu_manager_policy) == (60, "none")
     reported = [warning for warning in loaded.warnings if warning.code == "drop-in-default"]
     assert [warning.place.setting for warning in reported] == ["cpuManagerPolicy"]
 
 
-def test_zero_and_false_in_a_drop_in_of_1_28_do_nothing(tmp_path: Path) -> None:
+def test_in_1_28_zero_and_false_in_a_drop_in_have_no_effect(tmp_path: Path) -> None:
     main = "failSwapOn: true\npodsPerCore: 5\nkubeReserved: {cpu: '1'}\n"
     drop_in = "failSwapOn: false\npodsPerCore: 0\nkubeReserved: {memory: 1Gi}\n"
     loaded = load(tmp_path, main, minor=28, a=drop_in).config
@@ -417,7 +417,7 @@ def test_zero_and_false_in_a_drop_in_of_1_28_do_nothing(tmp_path: Path) -> None:
     assert loaded.kube_reserved == {"cpu": "1", "memory": "1Gi"}
 
 
-def test_a_drop_in_of_1_28_is_read_as_a_file_of_its_own(tmp_path: Path) -> None:
+def test_in_1_28_a_drop_in_is_read_as_a_complete_file(tmp_path: Path) -> None:
     (tmp_path / "a.conf").write_text("kind: KubeletConfiguration\nmaxPods: 5\n")
     with pytest.raises(ConfigRefusedError) as caught:
         load(tmp_path, minor=28)
@@ -425,7 +425,7 @@ def test_a_drop_in_of_1_28_is_read_as_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("minor", [29, 31])
-def test_drop_ins_up_to_1_31_are_laid_over_the_main_file(tmp_path: Path, minor: int) -> None:
+def test_up_to_1_31_drop_ins_are_decoded_over_the_main_file(tmp_path: Path, minor: int) -> None:
     main = (
         "maxPods: 50\nreservedMemory:\n- numaNode: 0\n  limits: {memory: 1Gi, hugepages-1Gi: 2Gi}\n"
         "enforceNodeAllocatable: [pods, kube-reserved]\n"
@@ -446,12 +446,14 @@ def test_drop_ins_up_to_1_31_are_laid_over_the_main_file(tmp_path: Path, minor: 
     }
 
 
-def test_a_null_in_a_drop_in_gives_the_default_back_from_1_32_on(tmp_path: Path) -> None:
+def test_from_1_32_on_null_in_a_drop_in_restores_the_default(tmp_path: Path) -> None:
     assert load(tmp_path, "maxPods: 50\n", minor=32, a="maxPods: null\n").config.max_pods == 110
 
 
 @pytest.mark.parametrize(("minor", "taken"), [(31, True), (32, False)])
-def test_the_head_of_a_drop_in_is_looked_at_from_1_32_on(tmp_path: Path, minor: int, taken: bool) -> None:
+def test_from_1_32_on_kind_and_version_of_a_drop_in_are_checked(
+    tmp_path: Path, minor: int, taken: bool
+) -> None:
     (tmp_path / "a.conf").write_text("kind: Anything\nmaxPods: 5\n")
     if taken:
         assert load(tmp_path, minor=minor).config.max_pods == 5

@@ -1,4 +1,4 @@
-"""From files and flags to the configuration in force: what wins, where it comes from, what fails first."""
+"""From files and flags to the effective configuration: what wins, its origins, what fails first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """What a kubelet is told: main file (None for no file), one drop-in, flags."""
+    """What a kubelet is given: main file (None for no file), one drop-in, flags."""
 
     main: str | None = None
     drop_in: str | None = None
@@ -42,7 +42,7 @@ class Reported:
         return load_configuration(sources, KubeletVersion(self.minor))
 
 
-def test_a_kubelet_that_is_told_nothing_has_the_defaults(tmp_path: Path) -> None:
+def test_a_kubelet_without_files_and_flags_has_the_defaults(tmp_path: Path) -> None:
     loaded = Reported().load(tmp_path)
     nothing = KubeletConfiguration(
         others=loaded.config.others, read_only_port=10255, memory_throttling_factor=0.9, fail_cgroup_v1=True
@@ -54,7 +54,7 @@ def test_a_kubelet_that_is_told_nothing_has_the_defaults(tmp_path: Path) -> None
 
 @dataclass(frozen=True)
 class Case:
-    """What comes of a field, and where it was set."""
+    """The value of a field, and where it was set."""
 
     name: str
     reported: Reported
@@ -85,7 +85,7 @@ CASES = [
         *("max_pods", 70, "--max-pods", ("maxPods",)),
     ),
     Case("a flag may set zero", Reported(flags="--max-pods=0"), "max_pods", 0, "--max-pods", ("maxPods",)),
-    Case("a file may not", Reported(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
+    Case("a file must not", Reported(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
     Case(
         "maps of flags replace those of files",
         Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", flags="--kube-reserved=cpu=1"),
@@ -97,12 +97,12 @@ CASES = [
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "main.yaml:3", ("kubeReserved",)),
     ),
     Case(
-        "and their members know who set them",
+        "and their members know their origin",
         Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "{}/10.conf:3", ("kubeReserved", "cpu")),
     ),
     Case(
-        "a member that is not there is where its mapping is",
+        "a missing member has the place of its mapping",
         Reported(main="kubeReserved:\n  memory: 1Gi"),
         *("kube_reserved", {"memory": "1Gi"}, "main.yaml:3", ("kubeReserved", "cpu")),
     ),
@@ -118,7 +118,7 @@ CASES = [
         *("{}/10.conf:3", ("evictionHard", "memory.available")),
     ),
     Case(
-        "without a file there are none to add to",
+        "without a file there are no defaults to add to",
         Reported(drop_in="evictionHard: {memory.available: 500Mi}"),
         *("eviction_hard", {"memory.available": "500Mi"}, "{}/10.conf:3", ("evictionHard",)),
     ),
@@ -158,11 +158,11 @@ def test_gates_merge_one_by_one(tmp_path: Path) -> None:
     }
 
 
-def test_amounts_of_the_main_file_are_rewritten_where_there_is_a_drop_in_directory(tmp_path: Path) -> None:
+def test_amounts_of_the_main_file_are_rewritten_if_there_is_a_drop_in_directory(tmp_path: Path) -> None:
     main = "reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi}}]"
 
     def bytes_of(reported: Reported) -> int | None:
-        """What the memory manager reads: none where the amount has a fraction as it is written."""
+        """Return what the Memory Manager reads: None if the amount is written with a fraction."""
         return reported.load(tmp_path).config.reserved_memory[0].limits["memory"].exact_int64
 
     assert bytes_of(Reported(main=main)) is None
@@ -172,7 +172,7 @@ def test_amounts_of_the_main_file_are_rewritten_where_there_is_a_drop_in_directo
 
 @dataclass(frozen=True)
 class Failure:
-    """What fails first where several things are wrong."""
+    """What fails first if several things are wrong."""
 
     name: str
     reported: Reported
@@ -217,7 +217,7 @@ FAILURES = [
         *("configDecode", DECODE, "main.yaml:4: maxPods"),
     ),
     Failure(
-        "drop-ins where nothing is wrong before",
+        "drop-ins if nothing before them is wrong",
         Reported(main="featureGates: {MemoryQoS: true}", drop_in="maxPods: many"),
         *("configDecode", NOT_AN_INTEGER, "{}/10.conf:3: maxPods"),
     ),
@@ -238,7 +238,7 @@ def test_what_fails_first(case: Failure, tmp_path: Path) -> None:
     assert caught.value.where == case.where.format(tmp_path)
 
 
-def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
+def test_ignored_settings_of_every_file_are_reported(tmp_path: Path) -> None:
     loaded = Reported(main="maxPosd: 5\nmaxPods: 1\nmaxPods: 2", drop_in="bogus: 1").load(tmp_path)
     assert [(warning.code, warning.place.where, warning.place.setting) for warning in loaded.warnings] == [
         ("repeated-key", "main.yaml:5", ""),
@@ -248,7 +248,7 @@ def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
     assert loaded.config.max_pods == 2
 
 
-def test_flags_beside_the_configuration_are_kept(tmp_path: Path) -> None:
+def test_flags_outside_the_configuration_are_kept(tmp_path: Path) -> None:
     flags = KubeletFlags(ignores_eviction_thresholds=True)
     assert load_configuration(ConfigSources(flags=flags)).config.ignores_eviction_thresholds
     assert not Reported(main="").load(tmp_path).config.ignores_eviction_thresholds

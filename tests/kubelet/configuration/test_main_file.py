@@ -29,7 +29,7 @@ def config(text: str, minor: int = 36) -> KubeletConfiguration:
 
 
 def test_empty_configuration_has_the_defaults_of_a_file() -> None:
-    """What no file says at all differs in two things: the thresholds, and what stands for the release's."""
+    """Without a file two things differ: the thresholds, and values that stand for the release's defaults."""
     found = replace(config(""), others={})
     assert found == KubeletConfiguration(
         eviction_hard=DEFAULT_EVICTION_HARD, fail_cgroup_v1=True, memory_throttling_factor=0.9
@@ -48,7 +48,7 @@ def test_defaults_depend_on_the_release() -> None:
     assert config("", 37).memory_throttling_factor is None
 
 
-def test_fields_that_came_later_are_unknown() -> None:
+def test_fields_of_later_releases_are_unknown() -> None:
     text = "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true\n"
     found = read(text, 32)
     assert found.config.eviction_hard == {"memory.available": "1Gi"}
@@ -60,13 +60,13 @@ def test_fields_that_came_later_are_unknown() -> None:
     ]
 
 
-def test_fields_of_no_manager_are_kept_as_they_are() -> None:
+def test_fields_that_no_manager_uses_are_kept_unchanged() -> None:
     others = config("eventBurst: 7\nclusterDNS: [10.0.0.10]\nhealthzPort: 0").others
     assert (others["eventBurst"], others["clusterDNS"], others["healthzPort"]) == (7, ["10.0.0.10"], 0)
     assert others["imageGCHighThresholdPercent"] == 85
 
 
-def test_relative_path_of_static_pods_is_beside_the_file() -> None:
+def test_a_relative_path_of_static_pods_is_relative_to_the_file() -> None:
     text = HEAD + "staticPodPath: manifests"
     assert read_kubelet_config(text, "/etc/kubelet/c.yaml").config.static_pod_path == "/etc/kubelet/manifests"
     assert config("staticPodPath: /a/b").static_pod_path == "/a/b"
@@ -123,7 +123,7 @@ enforceNodeAllocatable: [pods, kube-reserved]
         ("maxPods: null", "max_pods", 110),
     ],
 )
-def test_zero_means_the_default_except_where_it_stands(text: str, attribute: str, want: object) -> None:
+def test_zero_means_the_default_except_for_some_fields(text: str, attribute: str, want: object) -> None:
     assert getattr(config(text), attribute) == want
 
 
@@ -135,13 +135,13 @@ def test_hard_eviction_thresholds_are_replaced_or_merged() -> None:
     assert merged == {**DEFAULT_EVICTION_HARD, "memory.available": "1Gi"}
 
 
-def test_json_is_read_too() -> None:
+def test_json_is_also_read() -> None:
     text = '{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 50}'
     assert read_kubelet_config(text, "config.json").config.max_pods == 50
 
 
 def test_whole_floats_of_yaml_are_integers() -> None:
-    """They are converted to JSON, where Go writes 110.0 as 110."""
+    """YAML is converted to JSON, in which Go writes 110.0 as 110."""
     assert config("maxPods: 110.0").max_pods == 110
     assert config("maxPods: 1.1e2").max_pods == 110
 
@@ -156,13 +156,13 @@ def test_kind_and_version_are_found_in_any_case() -> None:
 
 
 def test_the_last_spelling_of_kind_counts() -> None:
-    """YAML is converted with its keys in the order of their bytes, JSON is met as it is written."""
+    """Converted YAML has its keys in byte order; JSON is read in the order in which it is written."""
     assert read_kubelet_config(f"{HEAD}KIND: Other", "c.yaml").config.max_pods == 110
     with pytest.raises(ConfigRefusedError):
         read_kubelet_config(f'{JSON_HEAD}"KIND": "Other"}}', "c.json")
 
 
-def test_what_follows_the_first_document_is_not_looked_at() -> None:
+def test_only_the_first_document_is_read() -> None:
     found = read("maxPods: 5\n---\nbroken: [")
     assert found.config.max_pods == 5
     assert [str(warning) for warning in found.warnings] == [
@@ -170,7 +170,7 @@ def test_what_follows_the_first_document_is_not_looked_at() -> None:
     ]
 
 
-def test_what_the_kubelet_only_warns_of() -> None:
+def test_what_the_kubelet_only_warns_about() -> None:
     found = read("maxPods: 1\nauthentication: {}\nbogus: 1\nmaxpods: 7\nmaxPods: 2\n---\nkind: Other\n")
     assert found.config.max_pods == 2
     assert tuple(map(str, found.warnings)) == (
@@ -181,13 +181,13 @@ def test_what_the_kubelet_only_warns_of() -> None:
     )
 
 
-def test_document_tells_where_a_value_came_from() -> None:
+def test_the_document_knows_the_line_of_a_value() -> None:
     assert read("kubeReserved:\n  cpu: 500m").document.line_of(("kubeReserved", "cpu")) == 4
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A configuration that cannot be used, the whole message, and the kubelet's error where it is known."""
+    """A configuration that cannot be used, the whole message, and the kubelet's error if it is known."""
 
     name: str
     text: str
@@ -239,7 +239,7 @@ REFUSALS = [
         "failed to decode: unexpected GroupVersion string: a/b/c",
     ),
     Refusal(
-        "nothing but null",
+        "only null",
         "---\n",
         "c.yaml: empty: expected YAML or JSON",
         "failed to decode: Object 'Kind' is missing in '---\n'",
@@ -284,7 +284,7 @@ REFUSALS = [
         "failed to decode: yaml: line 1: did not find expected key",
     ),
     Refusal(
-        "not YAML: line 0 is not told",
+        "not YAML: line 0 is not reported",
         "kind: a: b",
         "c.yaml:1:8: not YAML: mapping values are not allowed in this context",
         "failed to decode: yaml: mapping values are not allowed in this context",
@@ -308,13 +308,13 @@ REFUSALS = [
         "failed to decode: yaml: line 3: could not find expected ':'",
     ),
     Refusal(
-        "an alias of nothing",
+        "an undefined alias",
         "kind: *a",
         "c.yaml:1:7: the alias *a has no preceding anchor &a",
         "failed to decode: yaml: unknown anchor 'a' referenced",
     ),
     Refusal(
-        "a colon that Go takes for part of a text",
+        "a colon that Go reads as part of a text",
         "kind: {a:}",
         "c.yaml:1:9: not YAML: found unexpected ':' while scanning a plain scalar",
     ),
@@ -332,7 +332,7 @@ REFUSALS = [
         "failed to decode: couldn't get version/kind; json parse error: unexpected end of JSON input",
     ),
     Refusal(
-        "YAML that begins as JSON does",
+        "YAML that begins like JSON",
         "{kind: KubeletConfiguration}",
         "c.yaml:1:2: not JSON: unexpected 'k'",
         "failed to decode: couldn't get version/kind; json parse error: invalid character 'k' looking for"
@@ -400,7 +400,7 @@ REFUSALS = [
         'failed to decode: time: unknown unit "x" in duration "5x"',
     ),
     Refusal(
-        "null as duration, which is no pointer",
+        "null as duration, which is not a pointer",
         HEAD + "cpuManagerReconcilePeriod: null",
         "c.yaml:3: cpuManagerReconcilePeriod: expected a duration, found null",
         'failed to decode: time: invalid duration ""',
@@ -438,7 +438,7 @@ REFUSALS = [
         f"{GO} string {FIELD}.authentication of type v1beta1.KubeletAuthentication",
     ),
     Refusal(
-        "a list for a text of a type of its own",
+        "a list for a text of a named type",
         HEAD + "configMapAndSecretChangeDetectionStrategy: [Watch]",
         "c.yaml:3: configMapAndSecretChangeDetectionStrategy: expected a string, found a list",
         f"{GO} array {FIELD}.configMapAndSecretChangeDetectionStrategy of type"
@@ -460,7 +460,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
-def test_refusals_say_where_and_why(case: Refusal) -> None:
+def test_errors_state_the_place_and_the_reason(case: Refusal) -> None:
     with pytest.raises(InputError) as caught:
         read_kubelet_config(case.text, "c.yaml")
     assert str(caught.value) == case.want
@@ -474,7 +474,7 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
         )
 
 
-def test_a_mistake_that_only_go_sees_keeps_its_text() -> None:
+def test_a_mistake_that_only_go_finds_keeps_its_text() -> None:
     document = load_documents("maxPods: 5", "c.yaml")[0]
     error = explained(Mistake(("maxPods",), "int32", "too round"), document, ("maxPods",))
     assert str(error) == "c.yaml:1: maxPods: too round"
@@ -487,7 +487,7 @@ def test_the_first_mistake_of_json_is_the_first_in_the_text() -> None:
     assert caught.value.refusal.error == f"{GO} string {FIELD}.maxPods of type int32"
 
 
-def test_a_refusal_keeps_the_kubelets_words_when_its_place_grows() -> None:
+def test_an_error_keeps_the_kubelets_text_when_its_place_is_extended() -> None:
     with pytest.raises(ConfigRefusedError) as caught:
         read_kubelet_config("", "c.yaml")
     within = caught.value.within("node7.tar")
@@ -500,7 +500,7 @@ def test_shipped_configurations_are_clean(path: Path) -> None:
     assert read_kubelet_config(path.read_bytes(), path.name).warnings == ()
 
 
-def test_a_file_of_fields_that_are_none_is_not_told_in_full() -> None:
+def test_the_number_of_warnings_on_unknown_fields_is_limited() -> None:
     fields = "".join(f"field{number}: 1\n" for number in range(1000))
     reported = list(map(str, read(fields).warnings))
     assert reported[99:] == [

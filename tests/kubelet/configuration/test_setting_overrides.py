@@ -1,4 +1,4 @@
-"""Settings as words of a command line."""
+"""Settings as words on a command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def patch(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("text", ["", ".", "current", " . "])
-def test_there_are_words_for_no_change(text: str) -> None:
+def test_some_words_mean_no_change(text: str) -> None:
     words = read_setting_overrides(text, "--here")
     assert (words.text, words.version, dict(words.gates), words.patch) == ("", None, {}, {})
 
@@ -79,7 +79,7 @@ def test_values_are_read_as_flags_read_them(text: str, want: dict[str, Any]) -> 
         ),
     ],
 )
-def test_words_that_mean_one_thing_stand_alone(text: str, want: dict[str, Any]) -> None:
+def test_unambiguous_values_need_no_setting_name(text: str, want: dict[str, Any]) -> None:
     assert patch(text) == want
 
 
@@ -90,13 +90,13 @@ def test_a_release_is_a_setting(text: str) -> None:
     assert version.minor == 37
 
 
-def test_gates_are_kept_apart() -> None:
+def test_gates_are_kept_separately() -> None:
     words = read_setting_overrides("featureGates.PodLevelResources=true,featureGates.AllAlpha=0", "--here")
     assert words.gates == {"PodLevelResources": True, "AllAlpha": False}
     assert words.patch == {}
 
 
-def test_members_are_added_to_those_that_are_there() -> None:
+def test_members_are_added_to_existing_ones() -> None:
     words = read_setting_overrides("kubeReserved.cpu=2,maxPods=5,enforceNodeAllocatable=pods", "--here")
     before = {
         "kubeReserved": uniform({"cpu": "1", "memory": "1Gi"}, DEFAULT_ORIGIN),
@@ -148,7 +148,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("text", "message", "hint"), REFUSALS, ids=[case[0] for case in REFUSALS])
-def test_what_no_kubelet_knows_is_refused(text: str, message: str, hint: str) -> None:
+def test_settings_that_no_kubelet_knows_are_rejected(text: str, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_setting_overrides(text, "--here")
     assert caught.value.where == "--here"

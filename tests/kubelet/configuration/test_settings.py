@@ -64,7 +64,7 @@ def test_every_member_keeps_its_own_origin() -> None:
 @pytest.mark.parametrize(
     ("base", "patch", "want"), [({}, {}, "base"), ({}, {"b": 1}, "patch"), (1, {}, "patch")]
 )
-def test_a_mapping_belongs_to_who_filled_it_first(base: Any, patch: Any, want: str) -> None:
+def test_a_mapping_has_the_origin_that_filled_it_first(base: Any, patch: Any, want: str) -> None:
     members = merged({"a": base}, {"a": patch}).members
     assert members is not None
     assert members["a"].origin.text == want
@@ -81,5 +81,5 @@ def test_settings_know_their_lines() -> None:
     assert plain(root) == {"a": 1, "b": {"c": [2, 3]}}
 
 
-def test_a_place_that_is_gone_is_named_by_its_file() -> None:
+def test_a_place_that_no_longer_exists_is_named_by_its_file() -> None:
     assert ValueOrigin(OriginKind.FILE, document=document("a: 1"), path=("b",)).place == "k.yaml"

@@ -107,18 +107,18 @@ def test_flags_set_fields(case: Case) -> None:
     assert fields(case.arguments) == {case.field: case.want}
 
 
-def test_a_setting_tells_its_flag() -> None:
+def test_the_origin_of_a_setting_is_its_flag() -> None:
     found = read("--kube-reserved=cpu=1").settings["kubeReserved"]
     assert found.members is not None
     assert [found.origin.place, found.members["cpu"].origin.place] == ["--kube-reserved"] * 2
 
 
-def test_gates_add_up_and_are_no_field() -> None:
+def test_gates_add_up_and_are_not_a_field() -> None:
     flags = read("--feature-gates=A=true,B=false --feature-gates=' B = 1 '")
     assert (flags.gates, flags.settings) == ({"A": True, "B": True}, {})
 
 
-def test_flags_that_are_beside_the_configuration() -> None:
+def test_flags_outside_the_configuration() -> None:
     flags = read(
         "/usr/bin/kubelet --config=/etc/k.yaml --config-dir /etc/k.d --root-dir=/data/kubelet"
         " --experimental-allocatable-ignore-eviction"
@@ -140,13 +140,13 @@ IRRELEVANT = [
 
 
 @pytest.mark.parametrize("arguments", IRRELEVANT)
-def test_flags_of_no_manager_are_accepted_with_their_values(arguments: str) -> None:
+def test_flags_that_no_manager_uses_are_accepted_with_their_values(arguments: str) -> None:
     assert read(f"{arguments} --max-pods=3").settings == read("--max-pods=3").settings
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """A flag that a release has not: the kubelet's words, ours, and what to do."""
+    """A flag that a release does not have: the kubelet's words, ours, and what to do."""
 
     arguments: str
     minor: int
@@ -160,7 +160,7 @@ UNKNOWN = [
         "--bogus", 36, "--bogus", "unknown flag: --bogus", "remove --bogus: no kubelet since 1.27 has it"
     ),
     Unknown("--max-pod=3", 36, "--max-pod", "unknown flag: --max-pod", "did you mean --max-pods?"),
-    # The flags of klog went with 1.26, those of dockershim with 1.24.
+    # The flags of klog were removed in 1.26, those of dockershim in 1.24.
     Unknown(
         "--logtostderr",
         27,
@@ -193,7 +193,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("case", UNKNOWN, ids=lambda case: case.arguments)
-def test_a_kubelet_ends_at_a_flag_that_it_does_not_know(case: Unknown) -> None:
+def test_a_kubelet_exits_on_an_unknown_flag(case: Unknown) -> None:
     error = refused(f"--max-pods=3 {case.arguments} --max-pods=many", case.minor)
     assert error.refusal.logged == f"failed to parse kubelet flag: unknown flag: {case.error}"
     assert (error.message, error.hint) == (case.message, case.hint)
@@ -222,7 +222,7 @@ def test_the_flags_of_every_release() -> None:
     assert [sum(minor in minors for minors in found.values()) for minor in range(27, 39)] == COUNTS
 
 
-def test_of_a_node_of_any_release_flags_are_taken_that_any_has() -> None:
+def test_without_a_release_flags_of_any_release_are_accepted() -> None:
     flags = read_flags(["--pod-infra-container-image=p", "--bogus", "value", "--max-pods=3"])
     assert {name: plain(setting) for name, setting in flags.settings.items()} == {"maxPods": 3}
     assert flags.names == ("pod-infra-container-image", "max-pods")
@@ -235,11 +235,11 @@ def test_topology_options_are_split_at_commas_since_1_31() -> None:
 
 
 @pytest.mark.parametrize(("line", "ends"), [("--help", "help"), ("-h", "help"), ("--version=raw", "version")])
-def test_a_kubelet_that_is_asked_for_a_text_does_not_start(line: str, ends: str) -> None:
+def test_a_kubelet_that_prints_help_or_its_version_does_not_start(line: str, ends: str) -> None:
     assert f"prints its {ends} and exits" in refused(line).message
 
 
-def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:
+def test_words_that_are_not_flags_are_rejected_after_all_flags_are_read() -> None:
     assert fields("--max-pods=3 --") == {"maxPods": 3}
     for line in ("pods", "--max-pods=3 -", "-- pods", "--max-pods=3 -- --max-pods=4"):
         with pytest.raises(ConfigRefusedError) as caught:
@@ -252,7 +252,7 @@ def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Arguments that a kubelet does not accept, and its words."""
+    """Arguments that a kubelet rejects, and its words."""
 
     arguments: str
     want: str
@@ -397,7 +397,7 @@ def test_texts_about_reserved_memory_were_misspelt_before_1_35(value: str, text:
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.arguments)
-def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+def test_errors_are_in_the_kubelets_words(case: Refusal) -> None:
     with pytest.raises(ConfigRefusedError) as caught:
         read(case.arguments)
     refusal = caught.value.refusal
@@ -406,13 +406,13 @@ def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
     assert caught.value.where == "--kubelet-args"
 
 
-def test_words_are_split_as_a_shell_does() -> None:
+def test_words_are_split_as_by_a_shell() -> None:
     line = """--a='b c' --d="e 'f'" g\\ h"""
     shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
     assert split_arguments(line) == shell.stdout.splitlines()
 
 
-def test_the_name_of_the_program_is_no_argument() -> None:
+def test_the_name_of_the_program_is_not_an_argument() -> None:
     assert split_arguments("/usr/bin/kubelet --v=2") == split_arguments("kubelet --v=2") == ["--v=2"]
     assert split_arguments("") == []
     assert split_arguments("--root-dir=/data/kubelet --v=2") == ["--root-dir=/data/kubelet", "--v=2"]
@@ -439,7 +439,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("line", "words"), LINES)
-def test_lines_for_systemd_are_taken_as_they_stand(line: str, words: list[str]) -> None:
+def test_lines_for_systemd_are_accepted(line: str, words: list[str]) -> None:
     assert split_arguments(line) == words
 
 
@@ -455,13 +455,13 @@ KUBELET_EXTRA_ARGS=
 
 
 @pytest.mark.parametrize("program", ["k3s agent", "/usr/local/bin/k3s server", "rke2 agent"])
-def test_of_a_program_with_a_kubelet_inside_the_kubelets_flags_count(program: str) -> None:
+def test_the_kubelets_flags_are_taken_from_a_program_that_embeds_it(program: str) -> None:
     line = f"{program} --server https://one:6443 --kubelet-arg=max-pods=50 --kubelet-arg v=2 --node-name a"
     assert split_arguments(line) == ["--max-pods=50", "--v=2"]
     assert read_flags(split_arguments(line), minor=36).settings["maxPods"].value == 50
 
 
-def test_a_flag_of_another_program_is_told_as_one() -> None:
+def test_a_flag_of_another_program_is_reported_as_such() -> None:
     with pytest.raises(ConfigRefusedError) as refused:
         read_flags(["--kubelet-arg=max-pods=50"], minor=36)
     assert "k3s agent --kubelet-arg=..." in refused.value.hint

@@ -1,4 +1,4 @@
-"""Lists on a command line: what Go's reader of comma-separated values makes of them."""
+"""Lists on a command line, as Go's reader of comma-separated values parses them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_fields(text: str, fields: list[str]) -> None:
     assert csv_list(text) == fields
 
 
-def test_empty_lines_are_no_line() -> None:
+def test_empty_lines_are_skipped() -> None:
     with pytest.raises(ValueError, match=r"^EOF$"):
         csv_list("\n\n")
 
@@ -47,7 +47,7 @@ BARE, STRAY = 'bare " in non-quoted-field', 'extraneous or missing " in quoted-f
         ('"a""b', 6, STRAY),
     ],
 )
-def test_mistakes_are_those_of_go(text: str, column: int, what: str) -> None:
+def test_mistakes_are_the_same_as_in_go(text: str, column: int, what: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         csv_list(text)
     assert str(caught.value) == f"parse error on line 1, column {column}: {what}"
@@ -72,11 +72,11 @@ def test_the_oldest_release_has_as_many_flags_as_its_sources() -> None:
 
 
 @pytest.mark.parametrize("minor", range(OLDEST + 1, NEWEST + 1))
-def test_what_comes_and_goes_with_a_release(minor: int) -> None:
+def test_flags_that_a_release_adds_and_removes(minor: int) -> None:
     before, after = flags(minor - 1), flags(minor)
     assert (after - before, before - after) == (CAME.get(minor, set()), GONE.get(minor, set()))
 
 
-def test_a_flag_that_was_gone_before_is_none_of_any_release() -> None:
+def test_a_flag_that_was_removed_earlier_belongs_to_no_release() -> None:
     assert not GONE_BEFORE.keys() & FLAGS.keys()
     assert GONE_BEFORE["master-service-namespace"] == OLDEST

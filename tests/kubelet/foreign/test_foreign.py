@@ -1,4 +1,4 @@
-"""Files of installers, distributions and clouds, read to the configuration that a kubelet gets of them."""
+"""Files of installers, distributions and clouds, converted to the configuration that the kubelet gets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATIC = f"{OWN}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
 
 @dataclass(frozen=True)
 class Case:
-    """A file, what it is called, some fields and flags that come of it, and what is said to be assumed."""
+    """A file, its description, some resulting fields and flags, and what is reported as assumed."""
 
     what: str
     text: str
@@ -213,7 +213,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_configuration_that_comes_of_a_file(case: Case) -> None:
+def test_the_configuration_that_results_from_a_file(case: Case) -> None:
     found = read_foreign(case.text, "file")
     assert found is not None
     assert found.what == case.what
@@ -223,7 +223,7 @@ def test_the_configuration_that_comes_of_a_file(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_kubelet_reads_what_comes_of_it(case: Case) -> None:
+def test_a_kubelet_reads_the_resulting_configuration(case: Case) -> None:
     found = read_foreign(case.text, "file")
     assert found is not None
     read = read_main_file(configuration_text(found), "file", 36)
@@ -248,7 +248,7 @@ def test_a_machine_config_holds_the_file_itself(compressed: bool) -> None:
     assert configuration_text(found) == STATIC
 
 
-def test_a_machine_config_about_something_else_says_what_to_give() -> None:
+def test_a_machine_config_without_a_kubelet_file_gets_a_hint() -> None:
     text = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nspec: {}\n"
     with pytest.raises(InputError, match="does not set the kubelet's") as caught:
         read_foreign(text, "mc.yaml")
@@ -270,7 +270,7 @@ def test_a_machine_config_about_something_else_says_what_to_give() -> None:
         inspect.cleandoc("- a\n- b"),
     ],
 )
-def test_what_is_no_other_tools_file_is_left_alone(text: str) -> None:
+def test_a_file_of_no_other_tool_is_left_alone(text: str) -> None:
     assert read_foreign(text, "file") is None
 
 
@@ -317,7 +317,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("text", [*_HEADS, _MACHINE_CONFIG, *(case.text for case in CASES)])
-def test_no_value_that_is_not_in_the_file_goes_unnamed(text: str) -> None:
+def test_every_value_that_is_not_in_the_file_is_named(text: str) -> None:
     found = read_foreign(text, "file")
     assert found is not None
     stated = " ".join(found.assumed)
@@ -330,7 +330,7 @@ def test_no_value_that_is_not_in_the_file_goes_unnamed(text: str) -> None:
 
 
 def _written(value: Any, text: str) -> bool:
-    """Return whether a file names a value: each of its words, as the tool or the kubelet writes it."""
+    """Return whether a file contains a value: each of its words, as the tool or the kubelet writes it."""
     amounts = [member for _, member in _leaves(value)] if isinstance(value, dict) else [value]
     if isinstance(value, list):
         amounts = [member for item in value for _, member in _leaves(item)]
@@ -343,13 +343,13 @@ def _written(value: Any, text: str) -> bool:
     )
 
 
-def test_every_reader_is_asked_for_what_it_adds() -> None:
-    """A file with next to nothing in it: what comes of it is what the tool adds."""
+def test_what_every_reader_adds_is_tested() -> None:
+    """From an almost empty file, the result is what the tool adds."""
     requested = {found.what for text in _HEADS if (found := read_foreign(text, "file"))}
     assert {case.what for case in CASES} <= requested
 
 
-def test_what_the_file_says_is_not_called_added() -> None:
+def test_values_in_the_file_are_not_reported_as_added() -> None:
     (case,) = (case for case in CASES if case.what == "an EKS NodeConfig")
     found = read_foreign(case.text, "file")
     assert found is not None
@@ -401,14 +401,14 @@ def test_disabled_memory_of_bottlerocket_reserves_nothing() -> None:
         ("cpuManagerPolicy: static\n", "its --config flag"),
     ],
 )
-def test_a_file_of_no_such_kind_says_what_to_give_instead(text: str, hint: str) -> None:
+def test_a_file_of_another_kind_gets_a_hint_what_to_use_instead(text: str, hint: str) -> None:
     assert read_foreign(text, "file") is None
     with pytest.raises(ConfigRefusedError) as caught:
         read_main_file(text, "file", 36)
     assert hint in caught.value.hint
 
 
-def test_toml_that_is_nested_without_end_is_refused() -> None:
+def test_endlessly_nested_toml_is_rejected() -> None:
     content = "[settings.kubernetes]\na = " + "[" * 100_000
     with pytest.raises(InputError, match=r"^node\.toml: nesting is too deep$"):
         read_foreign(content, "node.toml")
@@ -417,7 +417,7 @@ def test_toml_that_is_nested_without_end_is_refused() -> None:
 @pytest.mark.parametrize(
     "text", ["\n" * 300_000, "A=" * 300_000, "[" * 300_000, "a" * 300_000, " \n#\n" * 99_999]
 )
-def test_what_a_file_looks_like_is_told_in_no_time(text: str) -> None:
+def test_the_kind_of_a_large_file_is_recognized_quickly(text: str) -> None:
     started = time.process_time()
     with pytest.raises(InputError):
         read_main_file(text, "file", 36)
@@ -495,13 +495,13 @@ JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
         ),
     ],
 )
-def test_what_no_tool_takes_is_named_with_its_place(text: str, error: str) -> None:
+def test_a_file_that_no_tool_accepts_is_reported_with_the_place(text: str, error: str) -> None:
     with pytest.raises(InputError) as caught:
         read_foreign(text, "file")
     assert str(caught.value) == f"file: {error}"
 
 
-def test_a_file_that_unpacks_without_end_is_refused_early() -> None:
+def test_a_file_that_unpacks_endlessly_is_rejected_early() -> None:
     packed = base64.b64encode(gzip.compress(bytes(64 << 20))).decode()
     tracemalloc.start()
     with pytest.raises(InputError, match="more than 4 MiB"):
@@ -511,7 +511,7 @@ def test_a_file_that_unpacks_without_end_is_refused_early() -> None:
     assert peak < 16 << 20
 
 
-def test_files_that_flags_of_a_tool_name_are_said_not_to_be_read() -> None:
+def test_files_named_by_flags_of_a_tool_are_reported_as_not_read() -> None:
     found = read_foreign("kubelet-arg:\n- config=/etc/kubelet.yaml\n- config-dir=/etc/k.d\n", "config.yaml")
     assert found is not None
     assert found.assumed[-2:] == (

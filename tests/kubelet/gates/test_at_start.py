@@ -23,14 +23,14 @@ def test_flags_win_gate_by_gate() -> None:
     ]
 
 
-def test_what_only_the_main_file_sets_is_not_kept() -> None:
-    """A drop-in can delete a gate: its main file is tried, and what is left of it counts."""
+def test_gates_that_a_drop_in_deletes_are_not_kept() -> None:
+    """The gates of the main file are validated, but only those that are left after the drop-ins count."""
     assert not gates_at_start(36, [{"MemoryQoS": True}, {}], {}).enabled("MemoryQoS")
 
 
 @dataclass(frozen=True)
 class Case:
-    """Gates that end the start, in files and flags; ``logged`` is what the kubelet puts before the error."""
+    """Gates in files and flags that fail the start; ``logged`` is what the kubelet puts before the error."""
 
     name: str
     want: str
@@ -54,7 +54,7 @@ CASES = [
         crash=True,
     ),
     Case(
-        "unknown in the main file, mended by a drop-in",
+        "unknown in the main file, fixed by a drop-in",
         f"{PANIC}unrecognized feature gate: Bogus",
         files=({"Bogus": True}, {}),
         crash=True,
@@ -89,6 +89,6 @@ def test_bad_gates(case: Case) -> None:
     assert caught.value.logged == f"{case.logged}{case.want}"
 
 
-def test_gates_of_a_file_may_mend_each_other() -> None:
+def test_gates_of_one_file_may_satisfy_each_other() -> None:
     settings = {"PodLevelResources": False, "InPlacePodLevelResourcesVerticalScaling": False}
     assert not gates_at_start(36, [settings], {}).enabled("PodLevelResources")

@@ -69,7 +69,7 @@ def test_defaults_of_every_release_are_consistent(minor: int) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Settings that a kubelet refuses, and its words."""
+    """Settings that a kubelet rejects, and its words."""
 
     settings: dict[str, bool]
     want: str
@@ -119,7 +119,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.settings} 1.{case.minor}")
-def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+def test_errors_are_in_the_kubelets_words(case: Refusal) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         FeatureGates.for_minor(case.minor).with_overrides(case.settings)
     assert str(caught.value) == case.want
@@ -147,7 +147,7 @@ def test_all_beta_moves_the_beta_gates_that_are_not_set() -> None:
 
 
 def test_a_feature_outlives_its_gate() -> None:
-    """What a release has made unconditional is on; what it does not know yet, or never finished, is off."""
+    """What a release has made unconditional is on; features that are unknown or were dropped are off."""
     gates = FeatureGates.for_minor(36)
     assert gates.enabled("CPUManager")
     assert not gates.enabled("PodLevelResourcesFixDefaulting")
@@ -156,7 +156,7 @@ def test_a_feature_outlives_its_gate() -> None:
     assert not gates.enabled("AllAlpha")
 
 
-def test_unverified_stages_say_so() -> None:
+def test_unverified_stages_are_marked() -> None:
     assert FeatureGates.for_minor(36).verified("MemoryQoS")
     assert not FeatureGates.for_minor(37).verified("MemoryQoS")
     assert not FeatureGates.for_minor(36).verified("NoSuchGate")
@@ -181,7 +181,7 @@ def test_releases_that_have_a_gate(gate: str, want: str) -> None:
     assert FeatureGates.for_minor(36).releases_with(gate) == want
 
 
-def test_one_gate_can_be_asked_after() -> None:
+def test_a_single_gate_can_be_checked() -> None:
     gates = FeatureGates(36, {"NodeSwap": False, "MemoryQoS": True, "CPUManager": True, "AllAlpha": True})
     assert {name: gates.refusal(name) for name in (*gates.settings, "QOSReserved")} == {
         "NodeSwap": "cannot set feature gate NodeSwap to false, feature is locked to true",

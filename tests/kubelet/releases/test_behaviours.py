@@ -23,7 +23,7 @@ def test_every_field_is_a_difference_in_order() -> None:
     assert list(names) == sorted(DIFFERENCES.keys() & set(names))
 
 
-def test_a_release_has_what_began_until_then() -> None:
+def test_a_release_has_all_behaviours_that_began_up_to_it() -> None:
     begun = {minor: sum(vars(behaviours(minor)).values()) for minor in MINORS}
     assert begun[27] == 0
     assert begun[38] == len(Behaviours._fields)
@@ -31,7 +31,7 @@ def test_a_release_has_what_began_until_then() -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_differences_are_told_in_full(name: str) -> None:
+def test_differences_are_described_in_full(name: str) -> None:
     difference = DIFFERENCES[name]
     assert OLDEST < difference.since <= NEWEST
     assert SOURCE.fullmatch(difference.source)
@@ -44,7 +44,7 @@ def by_gate() -> dict[str, Difference]:
 
 @pytest.mark.parametrize("name", by_gate())
 def test_differences_by_gate_begin_where_the_gate_turns_on(name: str) -> None:
-    """A gate that a difference depends on is on by default from its release on, and no sooner, or alpha."""
+    """A gate that a difference depends on is on by default exactly from its release on, or it is alpha."""
     difference = DIFFERENCES[name]
     before, after = (FeatureGates(minor) for minor in (difference.since - 1, difference.since))
     stage = after.stage(difference.gate)
@@ -90,11 +90,11 @@ def test_defaults_of_the_configuration_follow_from_the_release() -> None:
             assert config.fail_cgroup_v1 == release.refuses_cgroup_v1_by_default
 
 
-def test_a_backport_holds_from_its_patch_on() -> None:
-    mended = DIFFERENCES["drop_ins"]._replace(since=35, patches={33: 5, 34: 1})
-    assert [mended.holds(*version) for version in [(33, 4), (33, 5), (33, None), (34, 0), (34, 1)]] == [
+def test_a_backport_applies_from_its_patch_on() -> None:
+    backported = DIFFERENCES["drop_ins"]._replace(since=35, patches={33: 5, 34: 1})
+    assert [backported.holds(*version) for version in [(33, 4), (33, 5), (33, None), (34, 0), (34, 1)]] == [
         *(False, True, True),
         *(False, True),
     ]
-    assert mended.holds(35, 0)
-    assert not mended.holds(32, 99)
+    assert backported.holds(35, 0)
+    assert not backported.holds(32, 99)

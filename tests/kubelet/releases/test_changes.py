@@ -1,4 +1,4 @@
-"""What a configuration notices when its kubelet goes from one minor to another."""
+"""What affects a configuration when its kubelet changes from one minor to another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATIC = {"cpu_manager_policy": "static"}
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """A configuration, as far as it is not the default, and the gates it sets."""
+    """The settings of a configuration that are not defaults, and the gates it sets."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     gates: Mapping[str, bool] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def test_a_release_compared_with_itself() -> None:
     )
 
 
-def test_rules_that_come_go_and_are_worded_anew() -> None:
+def test_rules_that_are_added_removed_and_reworded() -> None:
     up = Reported(set_fields=frozenset({"containerLogMaxFiles"})).changes(32, 33).rules
     (came,) = (each for each in up if each.rule.stage == "configValidation" and each.concerns)
     (went,) = (each for each in up if each.rule.stage == "kubelet" and each.concerns)
@@ -88,7 +88,7 @@ def test_a_gate_that_the_configuration_sets_does_not_change() -> None:
     assert (change.on_before, change.on_after, change.problem) == (False, False, "")
 
 
-def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
+def test_a_gate_that_gets_locked_is_on_even_if_it_is_set_to_false() -> None:
     reported = Reported(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
     change = next(
         each for each in reported.changes(34, 37).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
@@ -99,7 +99,7 @@ def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
     )
 
 
-def test_a_gate_that_a_release_does_not_have_brings_no_feature() -> None:
+def test_a_gate_that_a_release_does_not_have_enables_nothing() -> None:
     reported = Reported(gates={"PodLevelResourceManagers": True})
     change = next(each for each in reported.changes(35, 36).gates if each.gate == "PodLevelResourceManagers")
     assert (change.on_before, change.on_after) == (False, True)
@@ -126,7 +126,7 @@ def test_fields_that_one_release_does_not_know() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What a configuration notices between two minors, and what it does not."""
+    """What affects a configuration between two minors, and what does not."""
 
     name: str
     reported: Reported
@@ -186,7 +186,7 @@ CASES = [
         {"aligns_distribution_to_sockets", "spreads_over_real_cores"},
     ),
     Case(
-        "distribution that is off",
+        "distribution turned off",
         Reported(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "no"}}),
         (36, 38),
         unnoticed={"limits_shares_to_whole_groups"},
@@ -229,7 +229,7 @@ CASES = [
         {"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
     ),
     Case(
-        "memory hints in pod scope where pods are not divided",
+        "memory hints in pod scope if pods are not divided",
         Reported(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
         (37, 38),
         unnoticed={"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
@@ -245,7 +245,7 @@ def test_what_concerns_a_configuration(case: Case) -> None:
     assert not case.unnoticed & found
 
 
-def test_the_way_down_is_the_way_up_turned_round() -> None:
+def test_a_downgrade_is_the_reverse_of_an_upgrade() -> None:
     up, down = Reported().changes(27, 38), Reported().changes(38, 27)
     assert {change.name for change in up.behaviours} == {change.name for change in down.behaviours}
     assert {change.name for change in up.behaviours} == set(DIFFERENCES)

@@ -1,10 +1,10 @@
-"""A release that comes, or a patch that mends, is one entry, its rule and its cases; nothing else names it.
+"""A new release or a patch with a fix is one entry, its rule and its cases; nothing else names it.
 
 To add 1.39: raise ``NEWEST`` (``kubelet/version.py``; ``LAST_PATCHES`` once a patch is known), and write down
-each thing that it does in another way as an entry of ``DIFFERENCES``, with a field of ``Behaviours`` where
-code asks for it. Show it: name a recorded case, or add an answer to ``tests/cli/test_differences.py``.
+each thing that it does differently as an entry of ``DIFFERENCES``, with a field of ``Behaviours`` if
+code needs it. Show it: name a recorded case, or add an answer to ``tests/cli/test_differences.py``.
 Recordings go to ``fixtures/conformance/1.39``, and what they hold into ``RECORDED``. Then run ``make docs``,
-and these tests: they name every line that tells of 1.38, to be read again.
+and these tests: they list every line that names 1.38, for review.
 
 A backport is the first patch that has it, in ``patches`` of its entry, and a recorded case of that minor.
 """
@@ -29,10 +29,10 @@ TABLES = {
 }
 
 READ_AGAIN_FOR = 38
-"""The newest release when what follows was last held against the lines that name it."""
+"""The newest release when the patterns below were last compared with the lines that name it."""
 
 STAYS: Mapping[str, str] = {
-    "README.md": r"1\.27 to 1\.38",  # see the last test but one
+    "README.md": r"1\.27 to 1\.38",  # see the second to last test
     "cpuctl/answering/plan/plan_answer.py": r"fixed in 1\.38",
     "cpuctl/engine/cpu/picking/balance.py": r"from 1\.38 on",
     "cpuctl/engine/cpu/picking/packed.py": r"as in v1\.38|from 1\.38\)",
@@ -46,11 +46,11 @@ STAYS: Mapping[str, str] = {
     "docs/keps.md": r"Before 1\.38|1\.38 restores them|kubelet 1\.38 st(arts|ops)",
     "docs/tutorial.md": r"kubelet 1\.38 st(arts|ops)",
 }
-"""What lines may say of that release when a newer one comes: what it brought, or examples that ask for it."""
+"""What lines may still say of that release after a newer one: what it introduced, or examples that use it."""
 
 
 def numbers(tree: ast.AST) -> Iterator[str]:
-    """Yield where the newest release, or one to come, is a number that something is told of."""
+    """Yield where the newest or the next release is written as a number in code."""
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg="minor", value=ast.Constant(value=int(minor))) if minor >= NEWEST:
@@ -67,7 +67,7 @@ def numbers(tree: ast.AST) -> Iterator[str]:
                 pass
 
 
-def test_the_newest_release_is_a_number_in_tables_only() -> None:
+def test_the_newest_release_is_a_number_only_in_tables() -> None:
     found = {
         f"{name}:{place}"
         for path in sorted((ROOT / "cpuctl").rglob("*.py"))
@@ -85,7 +85,7 @@ def test_a_number_would_be_found(text: str) -> None:
 
 
 def lines_naming(minor: int) -> Iterator[tuple[str, str]]:
-    """Yield each line, and its file, that names a minor as such: in code, its comments, texts and schemas."""
+    """Yield the file and text of each line that names a minor: in code, comments, texts and schemas."""
     named = re.compile(rf"(?<![\w.])v?1\.{minor}\b(?!\.[0-9])")
     texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / ".github").glob("*.md")]
     texts += [path for path in (ROOT / "contrib").rglob("*") if path.is_file() and path.suffix != ".pyc"]
@@ -100,8 +100,8 @@ def lines_naming(minor: int) -> Iterator[tuple[str, str]]:
             )
 
 
-def test_whatever_names_the_newest_release_stays_true_of_the_next() -> None:
-    """What does not is derived from ``NEWEST``, or renewed now."""
+def test_lines_that_name_the_newest_release_stay_true_of_the_next() -> None:
+    """Other lines are derived from ``NEWEST`` or have to be updated now."""
     lines = [*lines_naming(READ_AGAIN_FOR)]
     assert READ_AGAIN_FOR == NEWEST, "\n".join([str(__doc__), *(f"{name}: {line}" for name, line in lines)])
     reported = [(name, line) for name, line in lines if not re.search(STAYS.get(name, "$^"), line)]
@@ -109,15 +109,15 @@ def test_whatever_names_the_newest_release_stays_true_of_the_next() -> None:
     assert STAYS.keys() == {name for name, _ in lines}
 
 
-def test_the_readme_tells_the_newest_release() -> None:
+def test_the_readme_names_the_newest_release() -> None:
     reported = set(
         re.findall(r"1\.([0-9]{2}) to 1\.([0-9]{2})", (ROOT / "README.md").read_text(encoding="utf-8"))
     )
     assert reported == {(str(OLDEST), str(NEWEST))}
 
 
-def test_a_backport_that_is_recorded_names_a_case_of_its_minor() -> None:
-    """One that is only read in sources says so (documented)."""
+def test_a_recorded_backport_names_a_case_of_its_minor() -> None:
+    """A backport known only from sources is marked as documented."""
     for name, each in DIFFERENCES.items():
         recorded = {minor for minor in each.patches if f"1.{minor}" in each.recorded_on}
         assert not each.cases or recorded == set(each.patches), name

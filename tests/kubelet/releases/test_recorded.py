@@ -1,4 +1,4 @@
-"""What is said to be verified on a release was recorded there, and all that was recorded is said to be."""
+"""Exactly what was recorded on a release is reported as verified on it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_the_table_is_that_of_the_recordings(topic: Topic, recorded: Mapping[tup
     assert list(RECORDED[topic]) == found
 
 
-def test_1_36_is_verified_in_all_things() -> None:
+def test_1_36_is_verified_in_all_topics() -> None:
     assert unrecorded(36, RECORDED) == []
 
 
-def test_what_is_not_verified_names_its_ground() -> None:
+def test_unverified_topics_name_their_basis() -> None:
     requested: list[Topic] = ["admission", "in-place resizes"]
     assert unrecorded(29, requested) == ["in-place resizes"]
     assert not_verified(29, ["in-place resizes"]) == "on 1.29: in-place resizes (from its source code)"

@@ -1,4 +1,4 @@
-"""What a kubelet refuses once its configuration is valid: the first of it, word for word."""
+"""What a kubelet rejects after its configuration has been validated: the first error, word for word."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def refused(config: dict[str, Any], *, stage: str = KUBELET, minor: int = 36, cg
         ),
     ],
 )
-def test_refusals_in_the_kubelets_words(config: dict[str, Any], text: str) -> None:
+def test_errors_are_in_the_kubelets_words(config: dict[str, Any], text: str) -> None:
     assert refused(config) == text
 
 
@@ -80,11 +80,11 @@ def test_refusals_in_the_kubelets_words(config: dict[str, Any], text: str) -> No
         {"others": {"containerLogMaxSize": "-1", "syncFrequency": "1m"}},
     ],
 )
-def test_what_is_right_passes(config: dict[str, Any]) -> None:
+def test_valid_configurations_pass(config: dict[str, Any]) -> None:
     assert refused(config) == ""
 
 
-def test_one_log_file_is_refused_late_until_validation_does_it() -> None:
+def test_a_single_log_file_is_rejected_late_until_validation_does() -> None:
     config = {"others": {"containerLogMaxFiles": 1}}
     assert refused(config, minor=32).endswith("invalid MaxFiles 1, must be > 1")
     assert refused(config, minor=33) == ""
@@ -108,10 +108,10 @@ def test_limited_swap_needs_cgroup_v2(minor: int, version: int, *, reported: boo
         ({"authorization": {"mode": "AlwaysAllow"}}, ""),
     ],
 )
-def test_who_may_talk_to_a_kubelet(others: dict[str, Any], text: str) -> None:
+def test_access_to_a_kubelet(others: dict[str, Any], text: str) -> None:
     assert refused({"others": others}, stage=CONTAINER_MANAGER) == text
 
 
-def test_rows_are_about_fields_that_there_are() -> None:
+def test_rows_are_about_existing_fields() -> None:
     names = {rule.path[0] for rule in LATER} | {name for each in NOT_CHECKED for name in each.fields}
     assert names <= FIELD_TYPES.keys()

@@ -1,4 +1,4 @@
-"""The table of rules: complete, told apart, and each of them broken by something that a kubelet refused."""
+"""The table of rules: complete, distinct, and each broken by a configuration that a kubelet rejected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNSEEN_TEXTS = (
     "NodeLogQuery feature gate is required",
     "topologyManagerPolicy (--topology-manager-policy)",
 )
-"""Rules that no recorded configuration breaks; most for the lack of a case, two for that of a build."""
+"""Rules that no recorded configuration breaks: most for lack of a case, two for lack of a build."""
 
 
 @cache
@@ -44,7 +44,7 @@ def recorded(minor: int) -> str:
         return "\n".join(json.loads(line)["expect"].get("error", "") for line in lines)
 
 
-def test_rules_are_told_apart_in_every_release() -> None:
+def test_rules_are_distinct_in_every_release() -> None:
     for minor in MINORS:
         texts = [rule.text for rule in RULES if rule.holds_in(minor)]
         assert len(texts) == len(set(texts))
@@ -60,7 +60,7 @@ def test_a_rule_is_about_a_field_that_its_releases_have(rule: Rule) -> None:
     )
 
 
-def test_every_rule_was_seen_at_work_or_is_known_not_to_have_been() -> None:
+def test_every_rule_is_recorded_or_listed_as_not_recorded() -> None:
     unseen = []
     for rule in RULES:
         words = ".+".join(map(re.escape, re.sub(r"\{\{(.*?)\}\}", r"{\1}", rule.text).split("{}")))

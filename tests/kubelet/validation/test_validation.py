@@ -1,4 +1,4 @@
-"""What the kubelet refuses whatever the machine: every condition, word for word."""
+"""What the kubelet rejects on any machine: every condition, word for word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(
     gates: Mapping[str, bool] | None = None,
     cgroup_version: int = 2,
 ) -> list[SettingError]:
-    """Validate a configuration whose fields are defaults but for *config*."""
+    """Validate a configuration with default fields except for *config*."""
     subject = Subject(
         config=KubeletConfiguration(**config),
         gates=FeatureGates.for_minor(minor).with_overrides(gates or {}),
@@ -316,7 +316,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.config} 1.{case.minor}")
-def test_mistakes_are_named_in_the_kubelets_words(case: Case) -> None:
+def test_mistakes_are_reported_in_the_kubelets_words(case: Case) -> None:
     errors = found(case.config, minor=case.minor, gates=case.gates)
     assert [(str(error), ".".join(error.path)) for error in errors] == [
         (f"invalid configuration: {case.want}", case.path)
@@ -337,9 +337,9 @@ ACCEPTED: list[dict[str, Any]] = [
     {"enforce_node_allocatable": ("pods", "kube-reserved-compressible"), **KUBE_GROUP},
     {"reserved_memory": (memory(0, memory="1Gi", hugepages_1Gi="1Gi"), memory(1, memory="1Gi"))},
     {"memory_throttling_factor": 1.0},
-    # cpuctl cannot compute with so large a number, but a kubelet reads it.
+    # cpuctl cannot compute with such a large number, but a kubelet reads it.
     {"reserved_system_cpus": "0-9999999999"},
-    # These fail later, or never: the kubelet does not look at them here.
+    # These fail later or never: the kubelet does not check them here.
     {"cpu_manager_policy": "Static", "cpu_manager_policy_options": {"bogus": "1"}},
     {"memory_manager_policy": "static", "topology_manager_policy_options": {"bogus": "1"}},
     {"kube_reserved": {"cpu": "much"}, "eviction_hard": {"bogus": "-5%"}, "cgroup_driver": "bogus"},
@@ -349,7 +349,7 @@ ACCEPTED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("config", ACCEPTED, ids=str)
-def test_nothing_else_is_refused(config: dict[str, Any]) -> None:
+def test_nothing_else_is_rejected(config: dict[str, Any]) -> None:
     assert found(config) == []
 
 
@@ -400,7 +400,7 @@ def test_hosts_with_cgroup_v1(host: Host) -> None:
     assert found(host.config, minor=host.minor) == []
 
 
-def test_everything_is_told_at_once_in_the_kubelets_order() -> None:
+def test_all_errors_are_reported_at_once_in_the_kubelets_order() -> None:
     errors = found({"pods_per_core": -2, "container_runtime_endpoint": "", "max_pods": -1})
     assert validation_text(errors) == (
         "[invalid configuration: maxPods (--max-pods) -1 must not be a negative number,"
@@ -409,7 +409,7 @@ def test_everything_is_told_at_once_in_the_kubelets_order() -> None:
     )
 
 
-def test_the_same_text_is_told_once() -> None:
+def test_the_same_text_is_reported_once() -> None:
     errors = found({"enforce_node_allocatable": ("pods", "none", "x", "x", "x")})
     assert [str(error).count("duplicated") for error in errors] == [0, 0, 1, 1]
     text = validation_text(errors)

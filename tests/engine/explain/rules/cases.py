@@ -1,4 +1,4 @@
-"""Stories that end by each of the rules, and what is said of it."""
+"""Scenarios that each of the rules decides, and the explanation of each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ CASES = [
         RESTRICTED,
     ),
     Case(
-        "wide enough when all is free",
+        "one node would be enough if it were empty",
         Rule.WIDTH_FROM_CAPACITY,
         "6 CPUs fit into 1 NUMA node when empty, so only sets of "
         "that size are preferred; now 2 are needed, and restricted rejects what is not preferred",
@@ -94,7 +94,7 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "free on no single node",
+        "not free on any single node",
         Rule.NO_SINGLE_NODE,
         "single-numa-node only accepts hints of one NUMA node; 7 CPUs are free, but "
         "no node has 6 CPUs free: at most 4, on NUMA node 1",
@@ -103,7 +103,7 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "CPUs want one node and memory two",
+        "CPUs need one node and memory two",
         Rule.MASK_INEQUALITY,
         "every provider has hints that the policy accepts, but no set of NUMA nodes in common: cpu "
         "NUMA node 0 or NUMA node 1; memory NUMA nodes 0-1",
@@ -113,7 +113,7 @@ CASES = [
         provider="",
     ),
     Case(
-        "whole cores are asked for",
+        "whole cores are required",
         Rule.WHOLE_CORES,
         "full-pcpus-only allocates whole cores; 3 CPUs are not a multiple of 2",
         EIGHT,
@@ -139,7 +139,7 @@ CASES = [
         provider="memory",
     ),
     Case(
-        "memory of two nodes that serve alone",
+        "memory of two nodes that cannot be combined",
         Rule.GROUP_RULE,
         "10Gi of memory are free only on NUMA nodes that cannot be combined, as nodes in use stay in their "
         "groups: {0}",
@@ -158,7 +158,7 @@ CASES = [
         provider="memory",
     ),
     Case(
-        "a group of nodes wants all or nothing",
+        "a group of nodes is used as a whole or not at all",
         Rule.GROUP_RULE,
         "2Gi of memory fit into 1 NUMA node when empty, so only sets of that size are preferred; enough "
         "is free, but on nodes that are used individually or in other groups: {0-1}",
@@ -168,7 +168,7 @@ CASES = [
         provider="memory",
     ),
     Case(
-        "a quantity that is no whole number",
+        "a quantity that is not a whole number",
         Rule.QUANTITY_FORM,
         "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it",
         WITH_MEMORY,
@@ -196,7 +196,7 @@ CASES = [
         container="",
     ),
     Case(
-        "containers ask for more than their pod has",
+        "containers request more than their pod has",
         Rule.OVER_BUDGET,
         "the pod's 4 CPUs are not enough for its containers' own requests",
         TWO_NODES,
@@ -205,7 +205,7 @@ CASES = [
         container="two",
     ),
     Case(
-        "a divided pod's container without resources of its own",
+        "a divided pod's container without its own resources",
         Rule.NO_OWN_RESOURCES,
         "with scope container the managers only look at containers, log has no cpu and memory requests "
         "equal to its limits, and the Static policy fails when there is no memory to allocate; "
@@ -272,7 +272,7 @@ CASES = [
         provider="",
     ),
     Case(
-        "devices that nobody told of",
+        "unknown devices",
         Rule.INPUT_LACKS,
         "it requests example.com/gpu, which is not described (use --devices)",
         EIGHT,

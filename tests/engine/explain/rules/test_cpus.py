@@ -1,4 +1,4 @@
-"""Why no hint of the CPU Manager is one that a policy takes."""
+"""Why a policy accepts no hint of the CPU Manager."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "more than any node has now",
+        "more than any node has free",
         hints(2, 5, 4, request=6),
         Rule.NO_SINGLE_NODE,
         f"{ALONE}; 11 CPUs are free, but no node has 6 CPUs free: at most 5, on NUMA node 1",
         SINGLE,
     ),
     Case(
-        "with CPUs that lie elsewhere a node would have enough",
+        "with CPUs held on another node, one node would have enough",
         hints(2, 5, request=6, required=0b01, reusable=1),
         Rule.REUSE_BINDS,
         "1 CPU that its other containers hold is on NUMA node 0: every hint must include these nodes, and "
@@ -74,14 +74,14 @@ CASES = [
         SINGLE,
     ),
     Case(
-        "even with CPUs that lie elsewhere no node would",
+        "even with CPUs held on another node, no node would",
         hints(2, 4, request=6, required=0b01, reusable=1),
         Rule.NO_SINGLE_NODE,
         f"{ALONE}; 6 CPUs are free, but no node has 6 CPUs free: at most 4, on NUMA node 1",
         SINGLE,
     ),
     Case(
-        "wider now than when all is free",
+        "wider now than on an empty node",
         hints(3, 3, 3, request=8, width=2),
         Rule.WIDTH_FROM_CAPACITY,
         "8 CPUs fit into 2 NUMA nodes when empty, so only sets of "
@@ -96,14 +96,14 @@ CASES = [
         "best-effort",
     ),
     Case(
-        "the largest would do without CPUs that lie elsewhere",
+        "the largest would be enough without CPUs held on another node",
         hints(1, 4, 3, request=8, width=2, required=0b001, reusable=1),
         Rule.REUSE_BINDS,
         "1 CPU that its other containers hold is on NUMA node 0: every hint must include these nodes, and "
         "no preferred hint with them has 8 CPUs",
     ),
     Case(
-        "CPUs to use again on two nodes",
+        "reusable CPUs on two nodes",
         hints(1, 1, 6, request=8, width=1, required=0b011, reusable=2),
         Rule.REUSE_BINDS,
         "2 CPUs that its other containers hold are on NUMA nodes 0-1: every hint must include these "
@@ -113,11 +113,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_why_no_hint_is_taken(case: Case) -> None:
+def test_why_no_hint_is_accepted(case: Case) -> None:
     assert blocked_by_cpus(case.hints, case.policy) == (case.rule, case.why)
 
 
-def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them() -> None:
+def test_whole_sockets_are_preferred_sizes_if_the_policy_aligns_by_socket() -> None:
     of_node = {node: frozenset({node // 2}) for node in range(4)}
     socket_rule = SocketRule(wanted=1, of_node=of_node)
     requested = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
@@ -126,5 +126,5 @@ def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them()
     assert "so only sets of that size, or of as few whole sockets, are preferred; now" in found[1]
 
 
-def test_a_single_cpu_is_no_plural() -> None:
+def test_a_single_cpu_is_singular() -> None:
     assert not_enough_cpus(1, 0).startswith("it requests 1 exclusive CPU, but none")

@@ -1,4 +1,4 @@
-"""Every rule that can decide: a scenario that ends by it, and what is said of it."""
+"""Every rule that can decide: a scenario that it decides, and the explanation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Refusing(PodServer):
         return Creation(invalid=(f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ())
 
 
-def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> None:
+def test_a_pod_that_no_api_server_stores_changes_nothing_on_the_node() -> None:
     one = scenario(EIGHT, named("a", whole(2)), named("b", whole(3)), named("c", whole(1)))
 
     def start(kubelet: Kubelet) -> Node:
@@ -86,25 +86,25 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
     assert replay.admitted == {"a", "c"}
 
 
-def test_every_rule_that_a_story_can_end_by_has_one() -> None:
+def test_every_rule_that_can_decide_a_scenario_has_one() -> None:
     elsewhere = {Rule.UNKNOWN, Rule.HUGE_PAGES_ALONE, Rule.OTHER_ASSIGNMENT, Rule.UNHEALTHY_DEVICES}
-    # The last is of a pod that runs: tests/cli/test_explain.py.
+    # The last one is about a running pod: tests/cli/test_explain.py.
     elsewhere |= {Rule.API_SERVER, Rule.NOTHING_ALLOCATED}
-    # No engine knows claims by itself: tests/cli/test_plan_claims.py.
+    # The engine alone does not handle claims: tests/cli/test_plan_claims.py.
     elsewhere |= {Rule.CLAIMS}
-    # Nor a policy in the kubelet's place: tests/cli/test_policies.py.
+    # Nor a policy that replaces the kubelet's: tests/cli/test_policies.py.
     elsewhere |= {Rule.POLICY}
     assert {case.rule for case in CASES} == set(Rule) - elsewhere
 
 
-def test_the_pod_as_a_whole_is_refused_in_pod_scope() -> None:
+def test_the_whole_pod_is_rejected_in_pod_scope() -> None:
     config = SINGLE | {"topology_manager_scope": "pod"}
     explanation = explained(TWO_NODES, named("a", whole(5, "one"), whole(5, "two")), **config)
     assert (explanation.decision.rule, explanation.decision.container) == (Rule.LARGER_THAN_A_NODE, "")
     assert [reported.name for reported in explanation.rounds] == [""]
 
 
-def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
+def test_the_reason_why_an_admitted_pod_is_not_aligned_is_reported() -> None:
     pods = named("a", whole(4)), named("b", whole(4)), named("c", whole(6))
     explanation = explained(TWO_NODES, *pods, **BEST_EFFORT)
     assert explanation.decision.rule is Rule.ADMITTED
@@ -112,11 +112,11 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
     assert (unmet.rule, unmet.container) == (Rule.WIDTH_FROM_CAPACITY, "main")
     assert unmet.why.endswith("now 2 are needed, and best-effort accepts it anyway")
     assert explained(TWO_NODES, pods[0], **BEST_EFFORT).unaligned == ()
-    assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy nobody asks for hints"
+    assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy there are no rounds of hints"
 
 
 def grown(config: dict[str, Any]) -> Explanation:
-    """Ask for more CPUs than the kubelet's state file has for the pod."""
+    """Request more CPUs than the kubelet's state file has for the pod."""
     before = scenario(TWO_NODES, named("a", whole(2)), **config)
     node = reported(before).after
 
@@ -137,7 +137,7 @@ def decision(info: MachineInfo, *pods: StoredPod, **config: Any) -> Decision:
     return decided(reported(scenario(info, *pods, **config)))
 
 
-def test_a_refused_container_is_told_of_its_own_memory() -> None:
+def test_a_rejected_container_is_explained_by_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "1Gi"), whole(1, "two", "19Gi"))
     assert decision(WITH_MEMORY, pod, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
@@ -147,14 +147,14 @@ def test_a_refused_container_is_told_of_its_own_memory() -> None:
     )
 
 
-def test_a_container_is_told_of_its_own_memory_where_its_hints_are_too_wide() -> None:
+def test_a_container_whose_hints_are_too_wide_is_explained_by_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "12Gi"), whole(1, "two", "2Gi"))
     assert decision(WITH_MEMORY, pod, **SINGLE, **MEMORY).why.endswith(
         "but 12Gi of memory do not fit on one even when it is empty: they need 2"
     )
 
 
-def test_a_divided_pod_is_told_of_its_memory_as_a_whole() -> None:
+def test_a_divided_pod_is_explained_by_its_pod_level_memory() -> None:
     pod = divided("a", "cpu=2 memory=19Gi", whole(2))
     assert decision(WITH_MEMORY, pod, **BEST_EFFORT, **DIVIDING, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
@@ -164,7 +164,7 @@ def test_a_divided_pod_is_told_of_its_memory_as_a_whole() -> None:
     )
 
 
-def test_memory_that_a_hint_has_not_is_told_with_the_hint() -> None:
+def test_memory_that_a_hint_cannot_provide_is_reported_with_the_hint() -> None:
     pods = *(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))
     assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
         "the hint is NUMA node 0, with 1Gi of memory on node 0 free; 10Gi of memory are free only on NUMA "
@@ -172,7 +172,7 @@ def test_memory_that_a_hint_has_not_is_told_with_the_hint() -> None:
     )
 
 
-def test_a_shortage_of_memory_is_told_as_manifests_write_it() -> None:
+def test_a_shortage_of_memory_is_written_as_in_manifests() -> None:
     pods = named("a", app("memory=3Gi")), named("b", app("memory=6Gi"))
     assert decision(with_memory(EIGHT, 8), *pods, fit=True) == Decision(
         rule=Rule.NODE_FIT,
@@ -188,12 +188,12 @@ def test_a_shortage_of_memory_is_told_as_manifests_write_it() -> None:
         ("example.com/card", f"{6 << 30} of example.com/card, but {-1 << 30} of {8 << 30}"),
     ],
 )
-def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amounts: str) -> None:
-    """More may be in use than there is: pods that came before the reservations grew."""
+def test_shortages_are_in_the_unit_of_the_resource(resource: str, amounts: str) -> None:
+    """More may be in use than is available: from pods admitted before the reservations grew."""
     details = {"requested": 6 << 30, "used": 9 << 30, "capacity": 8 << 30}
     refused = Rejected(reason=f"OutOf{resource}", message="", details=details)
     replay = reported(scenario(EIGHT, named("a", whole(1))))
-    assert refused_otherwise(replay, refused).why == (f"the pod requests {amounts} are free")
+    assert rejected_otherwise(replay, refused).why == (f"the pod requests {amounts} are free")
 
 
 def test_too_few_devices_without_any_hints() -> None:
@@ -206,35 +206,35 @@ def test_too_few_devices_without_any_hints() -> None:
     )
 
 
-def refused_otherwise(replay: Replay, refused: Rejected) -> Decision:
-    """Explain the replay as if it had come to another refusal."""
+def rejected_otherwise(replay: Replay, refused: Rejected) -> Decision:
+    """Explain the replay as if it had ended in another rejection."""
     return decided(replace(replay, admissions=(replace(replay.admission, verdict=refused),)))
 
 
 @pytest.mark.parametrize(
     "reason", [RejectionReason.UNEXPECTED_ADMISSION, RejectionReason.TOPOLOGY_AFFINITY, "SomethingNew"]
 )
-def test_refusals_that_nobody_knows_are_told_as_they_are(reason: str) -> None:
-    """A topology error without a round that explains it is one of them."""
+def test_unknown_rejections_are_reported_unchanged(reason: str) -> None:
+    """One of them is a topology error without a round that explains it."""
     refused = Rejected(reason=reason, message="something new", container="main")
     unknown = Decision(rule=Rule.UNKNOWN, why="something new", container="main", provider="cpu")
     plain = reported(scenario(TWO_NODES, named("a", whole(2)), **RESTRICTED))
-    assert refused_otherwise(plain, refused) == unknown
+    assert rejected_otherwise(plain, refused) == unknown
     if reason != RejectionReason.UNEXPECTED_ADMISSION:
         own = reported(
             scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING)
         )
-        assert refused_otherwise(own, refused) == unknown
+        assert rejected_otherwise(own, refused) == unknown
 
 
-def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
+def test_a_hint_that_violates_groups_is_named_only_if_there_was_one() -> None:
     message = (
         f"Allocate failed due to [memorymanager] {AllocationFailure.VIOLATES_GROUPS}, which is unexpected"
     )
     refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message, container="main")
     pod = named("a", whole(2))
     requested, unasked = (
-        refused_otherwise(reported(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
+        rejected_otherwise(reported(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
         for config in (RESTRICTED, {})
     )
     assert requested.startswith("the hint NUMA node 0 has nodes that are used")

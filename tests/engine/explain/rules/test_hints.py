@@ -1,4 +1,4 @@
-"""Why the hints of a round come to none that is preferred: whose offer did it, and what is said of it."""
+"""Why the hints of a round merge into none that is preferred: whose offer decided, and the explanation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_preferred_hint_leaves_nothing_to_explain() -> None:
     assert decision(bad) is not None
 
 
-def test_what_is_impossible_decides_before_what_is_unusable() -> None:
+def test_an_impossible_offer_decides_before_an_unusable_one() -> None:
     first, second = offer("memory", OfferStatus.UNUSABLE), offer("example.com/card", OfferStatus.IMPOSSIBLE)
     found = decision(first, second)
     assert found is not None
@@ -77,7 +77,7 @@ def test_a_list_without_a_rule_comes_from_what_the_container_holds(provider: str
 
 
 @pytest.mark.parametrize(("holds", "rule"), [(False, Rule.EMPTY_POOL), (True, Rule.OTHER_ASSIGNMENT)])
-def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(holds: bool, rule: Rule) -> None:
+def test_a_new_divided_pod_has_nothing_left_for_its_pool(holds: bool, rule: Rule) -> None:
     gates = {"PodLevelResources": True, "PodLevelResourceManagers": True}
     node = seen(topology_manager_scope="pod", feature_gates=gates)
     shared: Container = app("cpu=1 memory=1Gi", name="shared")
@@ -97,7 +97,7 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
 
 
 def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
-    """Make hints for devices, of which there are as many next to every one of four nodes."""
+    """Make hints for devices, with the same number next to each of four nodes."""
     nodes = {NODE_0 << node: everywhere for node in range(4)}
     return DeviceHints.generate(
         NodeMask(0b1111), nodes, {NODE_0 << node: count for node, count in free.items()}, {}, request
@@ -129,14 +129,14 @@ IMPOSSIBLE = "it requests more example.com/card than is free on the node"
         ),
     ],
 )
-def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule: Rule, why: str) -> None:
+def test_why_no_hint_for_devices_is_accepted(policy: str, hints: DeviceHints, rule: Rule, why: str) -> None:
     status = OfferStatus.UNUSABLE if hints.narrowest else OfferStatus.IMPOSSIBLE
     found = decision(offer("example.com/card", status, rule=hints), node=seen(policy))
     assert found == Decision(rule=rule, why=why, container="main", provider="example.com/card")
 
 
 def test_providers_that_want_different_nodes_disagree() -> None:
-    """Small sets are named before large ones, then low nodes first; who has no preference is not named."""
+    """Small sets come before large ones, then low nodes; providers without a preference are left out."""
     found = decision(
         offer("cpu", OfferStatus.USABLE, frozenset(map(NodeMask, (0b11, 0b10000, 0b1)))),
         offer("devices", OfferStatus.NO_PREFERENCE),

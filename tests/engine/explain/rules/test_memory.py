@@ -1,4 +1,4 @@
-"""Why no hint of the Memory Manager is one that a policy takes, and why it cannot allocate."""
+"""Why a policy accepts no hint of the Memory Manager, and why the manager cannot allocate."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ HINTS = [
         "node 0, 4Gi of memory on node 1, 3Gi of memory on node 2, 2Gi of memory on node 3",
     ),
     Case(
-        "one node would do if it were empty",
+        "one node would be enough if it were empty",
         {"memory": 6},
         (((0,), 5), ((1,), 5), ((2,), 5), ((3,), 5)),
         Rule.WIDTH_FROM_CAPACITY,
@@ -91,7 +91,7 @@ HINTS = [
         "restricted",
     ),
     Case(
-        "two nodes would do if they were not in groups",
+        "two nodes would be enough if they were not in groups",
         {"memory": 15},
         (((0,), 1), ((1,), 1), ((2,), 1), ((3,), 1)),
         Rule.GROUP_RULE,
@@ -111,7 +111,7 @@ def seen(policy: str, state: Tables) -> Node:
 
 @pytest.mark.parametrize("case", HINTS, ids=lambda case: case.name)
 @pytest.mark.parametrize("for_container", [True, False])
-def test_why_no_hint_is_taken(case: Case, for_container: bool) -> None:
+def test_why_no_hint_is_accepted(case: Case, for_container: bool) -> None:
     state = tables(case.used)
     more = f"{PAGES}={case.gib[PAGES]}Gi" if PAGES in case.gib else ""
     pod = named("a", whole(1, memory=f"{case.gib['memory']}Gi", more=more))
@@ -120,7 +120,7 @@ def test_why_no_hint_is_taken(case: Case, for_container: bool) -> None:
     assert blocked_by_memory(hints, container, pod, seen(case.policy, state)) == (case.rule, case.why)
 
 
-def test_a_container_is_told_of_its_own_request() -> None:
+def test_a_container_is_explained_by_its_own_request() -> None:
     pod = named("a", whole(1, "one", "2Gi"), whole(1, "two", "12Gi"))
     state = tables(())
     hints = MemoryHints.generate(state, {"memory": 12 * GIB}, {})
@@ -132,7 +132,7 @@ def test_a_container_is_told_of_its_own_request() -> None:
     assert "but 14Gi of memory do not fit on one" in of_all
 
 
-def test_an_amount_that_is_no_whole_number_is_not_told() -> None:
+def test_an_amount_that_is_not_a_whole_number_is_not_reported() -> None:
     state = tables(())
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
     hints = MemoryHints.generate(state, {"memory": 12 * GIB}, {})
@@ -171,7 +171,7 @@ FAILURES = [
         failure=AllocationFailure.NOT_EXACT,
     ),
     Case(
-        "as few nodes as would do have not enough",
+        "the fewest nodes that would suffice do not have enough",
         {"memory": 15},
         (((0,), 6), ((1,), 6), ((2,), 6), ((3,), 6)),
         Rule.WIDTH_FROM_CAPACITY,
@@ -207,7 +207,7 @@ FAILURES = [
         TOGETHER.replace("10Gi", "37Gi"),
     ),
     Case(
-        "the hint is too small, and nothing goes with it",
+        "the hint is too small and cannot be extended",
         {"memory": 10},
         IN_USE,
         Rule.GROUP_RULE,
@@ -216,7 +216,7 @@ FAILURES = [
         affinity=NodeMask(0b11),
     ),
     Case(
-        "there was no hint to begin with",
+        "there was no hint at all",
         {"memory": 10},
         IN_USE,
         Rule.GROUP_RULE,
@@ -245,7 +245,7 @@ def test_why_memory_cannot_be_allocated(case: Case) -> None:
 @pytest.mark.parametrize(
     ("gib", "fit"), [(10, "1 NUMA node"), (11, "2 NUMA nodes"), (25, "3 NUMA nodes"), (40, "4 NUMA nodes")]
 )
-def test_as_few_nodes_as_would_do(gib: int, fit: str) -> None:
+def test_the_fewest_nodes_that_suffice(gib: int, fit: str) -> None:
     request, state = {"memory": gib * GIB}, tables((((0, 1, 2, 3), 20),))
     _, why = blocked_allocation(AllocationFailure.DEFAULT_NOT_PREFERRED, request, None, state)
     assert why.startswith(f"{gib}Gi of memory fit into {fit} when empty")

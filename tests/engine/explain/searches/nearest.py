@@ -1,4 +1,4 @@
-"""Stories about the requests nearest to a refused one, as rows of a table."""
+"""Scenarios for the requests nearest to a rejected one, as rows of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Found = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A scenario; ``found`` are requests by container and resource, the resource left out where it is cpu."""
+    """A scenario; ``found`` holds requests by container and resource, where the resource cpu is left out."""
 
     name: str
     info: MachineInfo

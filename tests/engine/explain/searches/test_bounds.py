@@ -24,7 +24,7 @@ from tests.support.pods import app
 
 @pytest.fixture(scope="module")
 def restarted() -> Explanation:
-    """A kubelet that restarts with sixty pods refuses the last one, as no whole core is free any more."""
+    """A kubelet that restarts with sixty pods rejects the last one because no whole core is free."""
     pods = *(named(f"p{number}", app("cpu=1m")) for number in range(59)), named("asked", whole(4))
     first = reported(scenario(EIGHT, *pods, **CORES))
 
@@ -39,26 +39,26 @@ def test_every_kind_of_change_has_its_bound(restarted: Explanation) -> None:
     assert bounds == {"request": 2000, "setting": 4000, "removal": 3000, "order": 2000}
 
 
-def test_a_search_ends_before_its_bound_and_says_so(restarted: Explanation) -> None:
-    """Of a restart every change is a full run of all sixty pods, or of one less."""
+def test_a_search_that_ends_before_its_bound_is_incomplete(restarted: Explanation) -> None:
+    """After a restart, every change takes a full run of all sixty pods, or of one less."""
     search = found(restarted, "removal")
     assert (search.found, search.runs, search.complete) == ((), 50 * 59, False)
     assert found(restarted, "setting").complete
 
 
-def test_five_removals_are_looked_for_and_three_kept() -> None:
-    """Each is tried on the node as it is, then told again from the start."""
+def test_five_removals_are_sought_and_three_kept() -> None:
+    """Each is tried on the node as it is, then replayed from the start."""
     pods = [named(f"p{number}", whole(1)) for number in range(7)]
     search = found(explained(EIGHT, *pods, named("asked", whole(1))), "removal")
     assert (len(search.found), search.runs, search.complete) == (3, 5 * (1 + 8), True)
 
 
-def test_three_places_are_looked_for_and_the_one_that_costs_least_kept() -> None:
+def test_three_places_are_sought_and_the_cheapest_is_kept() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(7)]
     search = found(explained(EIGHT, *pods, named("asked", whole(1))), "order")
     assert (len(search.found), search.runs) == (1, 3 * (1 + 8))
 
 
-def test_settings_are_all_looked_for() -> None:
+def test_all_settings_are_sought() -> None:
     explanation = explained(FOUR_NODES, named("asked", whole(17)), topology_manager_policy="single-numa-node")
     assert len(found(explanation, "setting").found) == 3

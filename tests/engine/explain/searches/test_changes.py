@@ -33,7 +33,7 @@ def test_a_limit_is_never_lower_than_a_higher_request() -> None:
     assert changed.containers[0].resources == resources("cpu=4 memory=1Gi", "cpu=4 memory=1Gi")
 
 
-def test_every_part_of_a_pod_can_ask_for_something_else() -> None:
+def test_the_request_of_every_part_of_a_pod_can_change() -> None:
     pod = divided("a", "cpu=8 memory=1Gi", init("cpu=2"), app("cpu=3 memory=1Gi"), app("cpu=3", name="other"))
     amounts = cpus("init", "2", "1"), cpus("main", "3", "2"), cpus("", "8", "7")
     changed = RequestChange(amounts).applied(scenario(EIGHT, *FOUR[:2], pod))
@@ -47,13 +47,13 @@ def test_every_part_of_a_pod_can_ask_for_something_else() -> None:
 
 
 def test_the_same_amount_in_another_form_is_a_change() -> None:
-    """The Memory Manager refuses amounts that are no whole numbers as they are written."""
+    """The Memory Manager rejects amounts that are not written as whole numbers."""
     memory = Quantity.parse("1.5Gi")
     assert Amount("main", "memory", memory, memory.canonical()).differs
     assert not Amount("main", "memory", Quantity.parse("1Gi"), Quantity.parse("1024Mi")).differs
 
 
-def test_who_comes_after_the_pod_stays_behind_it() -> None:
+def test_pods_after_the_moved_pod_stay_after_it() -> None:
     requested = replace(scenario(EIGHT, *FOUR), position=2)
     moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(requested)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]

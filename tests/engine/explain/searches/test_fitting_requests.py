@@ -1,4 +1,4 @@
-"""Less of what a node is short of: what it has left, or whole CPUs of that."""
+"""Less of what a node is short of: what it has left, or whole CPUs from that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FITTING = [
     Case("whole CPUs", EIGHT, (named("a", app("cpu=2")), named("b", whole(6))), [{"main": "5"}], 1),
     Case("the last CPU", EIGHT, (named("a", app("cpu=6")), named("b", whole(2))), [{"main": "1"}], 1),
     Case(
-        "a part more is taken, and odd counts are refused",
+        "a part more is admitted, and odd counts are rejected",
         EIGHT,
         (named("a", app("cpu=1500m")), named("b", whole(6))),
         [{"main": "4"}],
@@ -30,7 +30,7 @@ FITTING = [
         1,
     ),
     Case("no CPU is left", EIGHT, (named("a", app("cpu=7")), named("b", app("cpu=500m memory=1Gi"))), [], 0),
-    Case("more CPUs are wanted than are there", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
+    Case("more CPUs are requested than exist", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
     Case(
         "memory is rounded down",
         with_memory(EIGHT, 8),
@@ -48,8 +48,8 @@ def test_what_a_node_has_left(case: Case) -> None:
     assert nearest(replay) == (case.found, case.runs)
 
 
-def test_devices_that_others_have_requested() -> None:
-    """Which of a running pod's devices are its own nobody has told, so there are some to allocate."""
+def test_devices_that_other_pods_have_requested() -> None:
+    """Which devices a running pod holds is not known, so some are left to allocate."""
     one = scenario(EIGHT, named("b", whole(1, more="example.com/card=3")), fit=True, devices=cards(node0=4))
 
     def start(kubelet: Any) -> Any:

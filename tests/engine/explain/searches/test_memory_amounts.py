@@ -1,4 +1,4 @@
-"""Amounts of memory worth a try: what sets of NUMA nodes have now or in all, and what is just more."""
+"""Amounts of memory worth trying: what sets of NUMA nodes have free or in total, and just above that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def amount(text: str) -> int:
 
 
 def tables(*nodes: str, resource: str = "memory") -> dict[int, MemoryNode]:
-    """Describe NUMA nodes by what they have free and in all: ``1Gi/4Gi``."""
+    """Describe NUMA nodes by free and total memory: ``1Gi/4Gi``."""
     return {number: _node(node, resource) for number, node in enumerate(nodes)}
 
 
@@ -30,18 +30,18 @@ def _node(text: str, resource: str) -> MemoryNode:
     return MemoryNode(number_of_assignments=0, memory_map={resource: table}, cells=(0,))
 
 
-def test_less_is_what_sets_of_nodes_have_free_or_in_all() -> None:
+def test_lower_amounts_are_what_sets_of_nodes_have_free_or_in_total() -> None:
     nodes = tables("200.5Mi/500Mi", "0/300Mi")
     assert amounts_below(nodes, "memory", amount("801Mi")) == [
         amount(each) for each in ("800Mi", "500Mi", "300Mi", "200Mi")
     ]
 
 
-def test_less_is_never_as_much() -> None:
+def test_lower_amounts_are_never_equal() -> None:
     assert amounts_below(tables("100Mi/500Mi"), "memory", amount("500Mi")) == [amount("100Mi")]
 
 
-def test_more_is_a_mi_above_what_sets_have_in_all_as_long_as_so_much_is_free() -> None:
+def test_higher_amounts_are_a_mi_above_totals_of_sets_if_that_much_is_free() -> None:
     nodes = tables("401Mi/500Mi", "100Mi/300.5Mi")
     assert amounts_above(nodes, "memory", 0) == [amount("301Mi"), amount("501Mi")]
     assert amounts_above(nodes, "memory", amount("301Mi")) == [amount("501Mi")]
@@ -54,8 +54,8 @@ def test_nodes_without_pages_of_a_size_add_nothing() -> None:
     assert amounts_above(nodes, PAGES, 0) == [amount(f"{mi}Mi") for mi in (5, 9)]
 
 
-def test_of_many_nodes_only_each_and_the_largest_together_are_looked_at() -> None:
-    """With twice as much on every node as on the one before, no two sets of them have the same."""
+def test_of_many_nodes_only_single_ones_and_the_largest_together_are_tried() -> None:
+    """Every node has twice as much as the one before, so no two sets have the same amount."""
     sizes = [1 << place for place in range(LISTED_NODES + 1)]
     texts = [f"{size}Mi/{size}Mi" for size in sizes]
     every = [size * MIB for size in range((1 << LISTED_NODES) - 1, 0, -1)]

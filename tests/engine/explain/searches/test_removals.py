@@ -1,4 +1,4 @@
-"""Which other pods are looked at, and in what order."""
+"""Which other pods are tried, and in what order."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.pods import app
 
 
 def names(replay: Replay, runs: SearchBudget | None = None) -> list[str]:
-    """Name the pods of every removal that is found."""
+    """Name the pods of every removal found."""
     return ["+".join(pod.name for pod in each.pods) for each in removals(replay, runs or SearchBudget())]
 
 
 def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
-    """Let a kubelet restart that has admitted pods which ask for something else by now."""
+    """Restart a kubelet that has admitted pods whose requests have changed since."""
     first = reported(scenario(EIGHT, *ran))
 
     def start(_kubelet: Any) -> Any:
@@ -31,7 +31,7 @@ def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
     return reported(replace(first.scenario, start=start, pods=pods, position=0, restarted=True))
 
 
-def test_only_pods_that_run_can_go() -> None:
+def test_only_running_pods_can_be_removed() -> None:
     runs = SearchBudget()
     pods = named("a", whole(2)), named("refused", whole(9)), named("asked", whole(6))
     assert names(reported(scenario(EIGHT, *pods)), runs) == ["a"]
@@ -45,15 +45,15 @@ def test_pairs_that_hold_least_together_come_first() -> None:
 
 
 @pytest.mark.parametrize(("count", "left_out"), [(PAIRED, False), (PAIRED + 1, True)])
-def test_more_pods_than_are_paired(count: int, left_out: bool) -> None:
+def test_pairs_are_limited(count: int, left_out: bool) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(count)]
     runs = SearchBudget(bound=count)
     assert names(reported(scenario(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
     assert bool(runs.left_out) == left_out
 
 
-def test_pods_go_by_what_they_hold_or_request_whichever_is_more() -> None:
-    """After a restart all that ran are offered, to be tried in full; memory and names tell equals apart."""
+def test_pods_are_ordered_by_the_larger_of_held_and_requested_cpus() -> None:
+    """After a restart all running pods are offered, for full runs; memory and names break ties."""
     requested = named("asked", app("cpu=1"))
     others = (
         named("most", app("cpu=4001m")),

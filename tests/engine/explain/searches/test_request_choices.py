@@ -1,4 +1,4 @@
-"""Other requests worth a try, in the order in which they are tried."""
+"""Other requests worth trying, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _of_resource(choice: Choice, resource: str) -> dict[str, str]:
     return {container: str(amount) for (container, name), amount in choice.items() if name == resource}
 
 
-def test_fewer_for_all_go_down_to_a_cpu_each_and_never_above_what_was_asked_for() -> None:
+def test_fewer_for_all_go_down_to_one_cpu_each_and_never_above_the_request() -> None:
     counts = {"one": 5, "two": 2, "three": 1}
     assert cpus(fewer_for_all(counts, 1, 3)) == [
         {"one": "3", "two": "2", "three": "1"},
@@ -35,7 +35,7 @@ def test_fewer_for_all_go_down_to_a_cpu_each_and_never_above_what_was_asked_for(
     assert [each["one"] for each in cpus(fewer_for_all(counts, 1, 9))] == ["5", "4", "3", "2", "1"]
 
 
-def test_fewer_for_all_are_whole_cores_where_the_policy_wants_them() -> None:
+def test_fewer_for_all_are_whole_cores_if_the_policy_requires_them() -> None:
     counts = {"one": 9, "two": 7, "three": 1}
     assert cpus(fewer_for_all(counts, 2, 7)) == [
         {"one": "6", "two": "6", "three": "2"},
@@ -44,7 +44,7 @@ def test_fewer_for_all_are_whole_cores_where_the_policy_wants_them() -> None:
     ]
 
 
-def test_all_are_rounded_up_to_whole_cores_and_not_at_all_to_single_cpus() -> None:
+def test_all_are_rounded_up_to_whole_cores_and_never_to_single_cpus() -> None:
     counts = {"one": 9, "two": 8, "three": 1}
     assert cpus(all_rounded_up(counts, 4)) == [{"one": "12", "two": "8", "three": "4"}]
     assert list(all_rounded_up(counts, 1)) == []
@@ -67,7 +67,7 @@ def test_shrinking_keeps_whole_cores_and_at_least_one() -> None:
     assert _of_resource(choices[-1], "cpu") == {"main": "4", "other": "4"}
 
 
-def test_only_memory_that_is_no_whole_number_is_written_anew() -> None:
+def test_only_memory_that_is_not_a_whole_number_is_rewritten() -> None:
     requests = "cpu=1000m memory=1.5Gi hugepages-2Mi=4Mi"
     pod = named("a", app(requests), init("hugepages-1Gi=1048576000m"), static=True)
     (choice,) = normalized_memory_requests(pod)

@@ -1,4 +1,4 @@
-"""Whose request is changed, and which of other requests is the first that helps."""
+"""Which container's request is changed, and which other request is the first that helps."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Case:
 
 
 CASES = [
-    Case("who requests most", named("a", *THREE), ["four"]),
-    Case("who is refused", named("a", *THREE), ["two"], container="two"),
-    Case("who is refused but asks for none", named("a", *THREE), ["four"], container="none"),
-    Case("nobody asks for it", named("a", *THREE), [], resource="hugepages-2Mi"),
-    Case("nothing is asked for", named("a", app("cpu=0")), []),
+    Case("the container that requests most", named("a", *THREE), ["four"]),
+    Case("the rejected container", named("a", *THREE), ["two"], container="two"),
+    Case("the rejected container, which requests none", named("a", *THREE), ["four"], container="none"),
+    Case("no container requests it", named("a", *THREE), [], resource="hugepages-2Mi"),
+    Case("nothing is requested", named("a", app("cpu=0")), []),
     Case("an init container", named("a", init("cpu=3"), app("cpu=2")), ["init"]),
     Case("the pod, too", divided("a", "cpu=8 memory=2Gi", *THREE), ["two", ""], "two", divides=True),
     Case("the pod alone", divided("a", "cpu=8 memory=2Gi", *THREE), [""], divides=True),
@@ -79,26 +79,26 @@ def test_trials_end_at_the_bound() -> None:
     assert (runs.made, runs.cut) == (2, True)
 
 
-def test_what_does_not_change_is_no_part_of_a_change() -> None:
+def test_unchanged_amounts_are_not_part_of_a_change() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(9), whole(1, "other"))))
     same: Choice = {("main", "cpu"): Quantity.from_value(5), ("other", "cpu"): Quantity.from_value(1)}
     assert tried(replay, [same]) == [{"main": "9->5"}]
 
 
-def test_no_change_at_all_is_none_that_helps() -> None:
-    """A pod that is admitted as it is asks for as much as before."""
+def test_a_choice_that_changes_nothing_is_not_a_suggestion() -> None:
+    """The pod is admitted as it is, with the same request as before."""
     replay = reported(scenario(EIGHT, named("a", whole(7))))
     assert tried(replay, cpus(7)) == []
     assert tried(replay, cpus(7, 6)) == [{"main": "7->6"}]
 
 
-def test_a_change_that_costs_the_pod_its_class_is_none_that_helps() -> None:
+def test_a_change_of_the_pods_qos_class_is_not_a_suggestion() -> None:
     nothing: Choice = {("main", "memory"): Quantity()}
     replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert tried(replay, [nothing, *cpus(6)]) == [{"main": "9->6"}]
 
 
-def test_the_pod_itself_is_asked_for_by_an_empty_name() -> None:
+def test_an_empty_name_means_the_pod_itself() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two"))
     replay = reported(scenario(TWO_NODES, pod, **DIVIDING))
     assert tried(replay, cpus(5, container="")) == [{"": "4->5"}]

@@ -1,6 +1,6 @@
-"""The requests nearest to a refused one: what is found, and after how many trials.
+"""The requests nearest to a rejected one: what is found, and after how many trials.
 
-Where far more is asked for than a node has, the search begins with what the node could give.
+If far more is requested than a node has, the search begins with what the node could provide.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ CPUS = [
         CORES,
     ),
     Case(
-        "several containers that ask for far more than there is",
+        "several containers that request far more than there is",
         EIGHT,
         (named("a", whole(5000, "one"), whole(5000, "two")),),
         [{"one": "3", "two": "3"}],
         7 + 5,
     ),
     Case(
-        "neither devices nor memory did it",
+        "neither devices nor memory is the reason",
         TEN,
         (
             named("a", whole(1, memory="8Gi")),
@@ -117,7 +117,7 @@ CPUS = [
 ]
 OTHERS = [
     Case(
-        "CPUs and memory want other nodes",
+        "CPUs and memory need different nodes",
         TEN,
         (named("a", whole(2, memory="12Gi")),),
         [{"main": "9"}, {"main memory": "9Gi"}],
@@ -133,7 +133,7 @@ OTHERS = [
         RESTRICTED | MEMORY,
     ),
     Case(
-        "CPUs and devices want other nodes",
+        "CPUs and devices need different nodes",
         TWO_NODES,
         (named("a", whole(2, memory="1.5Gi", more="example.com/card=3"), static=True),),
         [{"main": "9"}, {"main card": "2"}],
@@ -142,7 +142,7 @@ OTHERS = [
         devices=cards(node0=2, node1=2),
     ),
     Case(
-        "memory and devices want other nodes",
+        "memory and devices need different nodes",
         TEN,
         (named("a", whole(2, memory="12Gi", more="example.com/card=1")),),
         [{"main memory": "9Gi"}],
@@ -169,7 +169,7 @@ OTHERS = [
         devices=cards(node0=3),
     ),
     Case(
-        "memory that is no whole number",
+        "memory that is not a whole number",
         TEN,
         (named("a", whole(1, memory="1.5Gi"), static=True),),
         [{"main memory": "1536Mi"}],
@@ -177,7 +177,7 @@ OTHERS = [
         MEMORY,
     ),
     Case(
-        "a pod's memory as a whole",
+        "pod-level memory",
         TEN,
         (named("a", whole(1, "one", "7Gi"), whole(1, "two", "5Gi")),),
         [{"one memory": "4Gi"}],
@@ -215,7 +215,7 @@ OTHERS = [
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
-        "resources of its own for a container that has none",
+        "resources for a container that has none",
         TEN,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         [{"log": "100m", "log memory": "64Mi"}],
@@ -223,7 +223,7 @@ OTHERS = [
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "what the API server would refuse is not tried",
+        "what the API server would reject is not tried",
         TEN,
         (divided("a", "cpu=2 memory=1Gi", whole(2, memory="1Gi"), app(name="log")),),
         [],
@@ -231,7 +231,7 @@ OTHERS = [
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "everything at once where nothing helps by itself",
+        "everything at once if nothing helps alone",
         TEN,
         (named("a", whole(32, memory="64Gi")),),
         [{"main": "4", "main memory": "8Gi"}],
@@ -242,12 +242,12 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("case", [*CPUS, *OTHERS], ids=lambda case: case.name)
-def test_what_is_tried_after_a_refusal(case: Case) -> None:
+def test_what_is_tried_after_a_rejection(case: Case) -> None:
     replay = reported(scenario(case.info, *case.pods, devices=case.devices, **case.config))
     assert nearest(replay) == (case.found, case.runs)
 
 
-def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
+def test_a_part_of_a_cpu_is_not_tried_and_the_pod_gets_more() -> None:
     shared = app("cpu=500m memory=1Gi", name="shared")
     replay = reported(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
     decision = Decision(rule=Rule.EMPTY_POOL, why="", container="shared", provider="cpu")
@@ -255,6 +255,6 @@ def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
     assert found == [{"": "3"}]
 
 
-def test_the_running_cannot_ask_for_anything_else() -> None:
+def test_requests_of_running_pods_do_not_change() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert nearest(replace(replay, scenario=replace(replay.scenario, restarted=True))) == ([], 0)

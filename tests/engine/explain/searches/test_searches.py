@@ -1,4 +1,4 @@
-"""What would change an answer: found by trying, told again from the start, within a bound."""
+"""What would change an answer: found by trial, replayed from the start, within a bound."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_the_largest_request_that_is_admitted_now() -> None:
     assert requests(found(explanation, "request")) == [{"main": "4"}]
 
 
-def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
-    """What takes two nodes even when they are empty may have two."""
+def test_a_larger_request_can_be_admitted_though_a_smaller_one_is_not() -> None:
+    """A request that needs two nodes even if they are empty may use two."""
     sizes = {"a": 3, "b": 4, "c": 5, "d": 3}
     before = reported(
         scenario(TWO_NODES, *(named(name, whole(cpus)) for name, cpus in sizes.items()), **RESTRICTED)
@@ -85,18 +85,18 @@ def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     assert requests(found(explanation, "request")) == [{"main": "5"}, {"main": "9"}]
 
 
-def test_cores_are_rounded_to() -> None:
+def test_requests_are_rounded_to_whole_cores() -> None:
     explanation = explained(EIGHT, named("a", whole(3)), **CORES)
     assert requests(found(explanation, "request")) == [{"main": "2"}, {"main": "4"}]
 
 
-def test_all_containers_get_less_where_one_is_not_enough() -> None:
+def test_all_containers_get_less_if_changing_one_is_not_enough() -> None:
     pod = named("a", whole(3, "one"), whole(1, "two"))
     explanation = explained(EIGHT, pod, **CORES)
     assert requests(found(explanation, "request")) == [{"one": "2", "two": "2"}, {"one": "4", "two": "2"}]
 
 
-def test_cpus_and_memory_shrink_together_where_neither_is_enough() -> None:
+def test_cpus_and_memory_shrink_together_if_neither_is_enough() -> None:
     pod = named("a", whole(32, memory="64Gi"))
     explanation = explained(TEN, pod, **RESTRICTED, **memory_config())
     (change,) = [suggestion.change for suggestion in found(explanation, "request").found]
@@ -110,13 +110,13 @@ def test_less_memory_that_fits_is_what_a_set_of_nodes_has() -> None:
     assert requests(found(explanation, "request")) == [{"main": "9Gi"}]
 
 
-def test_a_quantity_is_written_anew() -> None:
+def test_a_quantity_is_rewritten() -> None:
     explanation = explained(TEN, named("a", whole(1, memory="1.5Gi"), static=True), **memory_config())
     assert requests(found(explanation, "request"))[0] == {"main": "1536Mi"}
 
 
-def test_a_divided_pod_asks_for_more_as_a_whole() -> None:
-    """What is left for its shared container is nothing until the pod has a CPU more."""
+def test_a_divided_pod_requests_more_at_pod_level() -> None:
+    """Nothing is left for its shared container until the pod has one more CPU."""
     shared = app("cpu=1 memory=1Gi", name="shared")
     config = {**RESTRICTED, **DIVIDING}
     explanation = explained(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **config)
@@ -124,34 +124,34 @@ def test_a_divided_pod_asks_for_more_as_a_whole() -> None:
     assert requests(found(explanation, "request")) == [{"": "3"}]
 
 
-def test_a_container_of_a_divided_pod_asks_for_less_or_the_pod_for_more() -> None:
+def test_a_container_of_a_divided_pod_requests_less_or_the_pod_requests_more() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two"))
     explanation = explained(TWO_NODES, pod, **RESTRICTED, **DIVIDING)
     assert requests(found(explanation, "request")) == [{"two": "2"}, {"": "5"}]
 
 
-def test_a_request_never_shrinks_out_of_its_qos_class() -> None:
-    """Without memory the pod would be Burstable, and admitted on shared CPUs."""
+def test_a_smaller_request_keeps_the_qos_class() -> None:
+    """Without memory the pod would be Burstable and be admitted with shared CPUs."""
     explanation = explained(EIGHT, named("a", whole(5, memory="4Mi"), whole(5, "two", "4Mi")), **RESTRICTED)
     for suggestion in found(explanation, "request").found:
         assert suggestion.replayed.admission.qos.qos_class is QosClass.GUARANTEED
 
 
-def test_a_node_that_is_too_small_has_room_for_less() -> None:
+def test_a_node_that_is_too_small_admits_less() -> None:
     pods = named("a", whole(2)), named("b", app("cpu=7500m", "cpu=7500m"))
     explanation = explained(EIGHT, *pods, fit=True)
     assert requests(found(explanation, "request")) == [{"main": "5"}]
     assert removed(found(explanation, "removal")) == []
 
 
-def test_settings_that_a_kubelet_refuses_are_never_suggested() -> None:
+def test_settings_that_a_kubelet_rejects_are_never_suggested() -> None:
     explanation = explained(EIGHT, named("a", whole(3)), **CORES)
     search = found(explanation, "setting")
     assert settings(search) == {"full-pcpus-only=false"}
     assert search.complete
 
 
-def test_another_policy_and_what_it_gives() -> None:
+def test_another_policy_and_what_it_allocates() -> None:
     explanation = explained(TWO_NODES, named("a", whole(9)), topology_manager_policy="single-numa-node")
     search = found(explanation, "setting")
     assert settings(search) == {
@@ -177,14 +177,14 @@ def test_the_smallest_pods_whose_removal_is_enough_come_first() -> None:
     assert removed(found(explanation, "removal")) == [["small"], ["large"]]
 
 
-def test_two_pods_go_where_one_is_not_enough() -> None:
+def test_two_pods_are_removed_if_one_is_not_enough() -> None:
     pods = (*(named(name, whole(2)) for name in "abc"), named("asked", whole(4)))
     search = found(explained(EIGHT, *pods), "removal")
     assert removed(search) == [["a", "b"], ["a", "c"], ["b", "c"]]
 
 
-def test_what_is_removed_comes_back_whole() -> None:
-    """Removing a pod is not the same as never having had it: the CPUs after it are still where they were."""
+def test_a_removal_frees_exactly_what_the_pod_held() -> None:
+    """Removing a pod differs from never having admitted it: later pods keep the CPUs they have."""
     explanation = explained(
         TWO_NODES, *(named(name, whole(4)) for name in "abc"), named("d", whole(5)), **RESTRICTED
     )
@@ -200,7 +200,7 @@ def test_no_pod_whose_removal_is_enough() -> None:
     assert (search.found, search.complete) == ((), True)
 
 
-def test_coming_earlier_names_who_then_is_not_admitted() -> None:
+def test_an_earlier_place_names_the_pods_that_are_then_rejected() -> None:
     pods = named("a", whole(2)), named("b", whole(4)), named("c", whole(4))
     search = found(explained(EIGHT, *pods), "order")
     (suggestion,) = search.found
@@ -208,8 +208,8 @@ def test_coming_earlier_names_who_then_is_not_admitted() -> None:
     assert [pod.name for pod in suggestion.lost] == ["b"]
 
 
-def test_the_place_that_costs_nobody_anything_is_preferred() -> None:
-    """Right before c it takes what c needs; before b there is room for all."""
+def test_a_place_at_which_no_other_pod_is_rejected_is_preferred() -> None:
+    """Right before c it takes what c needs; before b all pods fit."""
     sizes = {"a": 1, "b": 3, "c": 4, "d": 6}
     pods = [named(name, whole(cpus)) for name, cpus in sizes.items()]
     (suggestion,) = found(explained(TWO_NODES, *pods, **RESTRICTED), "order").found
@@ -237,7 +237,7 @@ def test_every_suggestion_is_a_full_run_that_admits() -> None:
         assert isinstance(reported(suggestion.replayed.scenario).admission.verdict, Admitted)
 
 
-def test_a_bound_ends_the_search_and_says_so() -> None:
+def test_a_search_that_reaches_its_bound_is_marked_as_cut() -> None:
     replay = reported(
         scenario(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7)))
     )
@@ -254,14 +254,14 @@ def test_of_very_many_pods_only_the_largest_are_paired() -> None:
     assert runs.made == 50 + 40 * 39 // 2
 
 
-def test_every_run_of_the_engine_is_told() -> None:
+def test_every_run_of_the_engine_is_reported() -> None:
     ticks: list[None] = []
     replay = reported(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
     explanation = explain(replay, lambda: ticks.append(None))
     assert len(ticks) == sum(search.runs for search in explanation.searches)
 
 
-def test_trying_changes_nothing_of_what_was_told() -> None:
+def test_trials_do_not_change_the_replay() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
     before = [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)]
     explain(replay)
@@ -269,7 +269,7 @@ def test_trying_changes_nothing_of_what_was_told() -> None:
 
 
 def running(*pods: StoredPod, **config: Any) -> Any:
-    """Let a kubelet restart that has admitted pods; its state stays what it was."""
+    """Restart a kubelet that has admitted pods; its state stays the same."""
     first = reported(scenario(EIGHT, *pods, **config))
 
     def restarted(_kubelet: Any) -> Any:
@@ -280,8 +280,8 @@ def running(*pods: StoredPod, **config: Any) -> Any:
     return replace(first.scenario, start=restarted, restarted=True)
 
 
-def test_a_restart_can_refuse_what_runs() -> None:
-    """Whole cores are counted before anybody looks at what the container has."""
+def test_a_restart_can_reject_running_pods() -> None:
+    """The kubelet counts whole cores before it checks what the container has."""
     explanation = explain(reported(running(named("a", whole(2)), named("b", whole(4)), **CORES)))
     assert explanation.decision.rule == "freeCores"
     assert "kubernetes/kubernetes#129078" in {defect.reference for defect in explanation.defects}
@@ -290,7 +290,7 @@ def test_a_restart_can_refuse_what_runs() -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
+def test_a_pod_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
     pods = named("a", whole(2)), named("b", whole(2))
     again = running(*pods) if restarted else scenario(EIGHT, *pods)
     replayed = reported(replace(again, removed=frozenset({"a"})))
@@ -307,7 +307,7 @@ def remembering(one: Scenario, back: int) -> Replay:
     return replay
 
 
-def test_every_place_is_tried_on_the_node_as_it_was_there() -> None:
+def test_every_place_is_tried_on_the_node_as_it_was_then() -> None:
     places = list(earlier_positions(reported(scenario(EIGHT, *PODS)), SearchBudget()))
     assert places == [EarlierPosition(1, PODS[1:2]), EarlierPosition(0, PODS[:2])]
 
@@ -319,7 +319,7 @@ def test_nothing_is_tried_beyond_the_bound() -> None:
 
 
 @pytest.mark.parametrize(("back", "all_of_them"), [(2, False), (3, True)])
-def test_places_that_are_not_remembered_are_left_out(back: int, all_of_them: bool) -> None:
+def test_places_without_a_kept_node_are_left_out(back: int, all_of_them: bool) -> None:
     runs = SearchBudget()
     assert len(list(earlier_positions(remembering(scenario(EIGHT, *PODS), back), runs))) == back - 1
     assert (runs.left_out == "") == all_of_them

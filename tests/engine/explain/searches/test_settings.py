@@ -1,4 +1,4 @@
-"""Settings that are tried with another value: one at a time, what keeps most of what was wanted first."""
+"""Settings that are tried with another value: one at a time, the closest to the current one first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def written(changes: list[SettingChange]) -> list[str]:
         ("restricted", ["single-numa-node", "best-effort", "none"]),
     ],
 )
-def test_policies_come_from_the_strictest_to_none(before: str, expected: list[str]) -> None:
+def test_policies_are_tried_from_the_strictest_to_none(before: str, expected: list[str]) -> None:
     changes = [
         each for each in candidates(topology_manager_policy=before) if each.setting == "topologyManagerPolicy"
     ]
@@ -48,7 +48,7 @@ def test_policies_come_from_the_strictest_to_none(before: str, expected: list[st
 
 
 @pytest.mark.parametrize(("before", "after"), [("container", "pod"), ("pod", "container")])
-def test_the_other_scope_is_tried_where_there_is_a_policy(before: str, after: str) -> None:
+def test_the_other_scope_is_tried_if_there_is_a_policy(before: str, after: str) -> None:
     changes = candidates(topology_manager_policy="restricted", topology_manager_scope=before)
     (scope,) = (each for each in changes if each.setting == "topologyManagerScope")
     assert written([scope]) == [f"topologyManagerScope: {before} -> {after}"]
@@ -95,8 +95,8 @@ def test_the_topology_manager_can_prefer_close_nodes() -> None:
     assert change.config.topology_manager_policy_options == change.options
 
 
-def test_how_long_a_resize_waits_is_no_switch() -> None:
-    """KEP-6122's option is a duration, and decides about no pod that comes."""
+def test_the_delay_of_a_resize_is_not_an_option_to_try() -> None:
+    """KEP-6122's option is a duration, and has no effect on the admission of new pods."""
     one = scenario(
         EIGHT,
         named("a", whole(9)),
@@ -108,7 +108,7 @@ def test_how_long_a_resize_waits_is_no_switch() -> None:
     assert {each.option for each in candidates(37, cpu_manager_policy="static")[:-3]} == {*OF_THE_CPU_MANAGER}
 
 
-def test_a_change_of_a_setting_is_in_force_from_the_start() -> None:
+def test_a_changed_setting_applies_from_the_start() -> None:
     one = scenario(EIGHT, named("a", whole(9)))
     changed = KubeletConfiguration(cpu_manager_policy="none")
     change = SettingChange(setting="cpuManagerPolicy", before="static", after="none", config=changed)

@@ -1,4 +1,4 @@
-"""Every check, by a node on which one thing is not as it should be: that is found, and nothing else."""
+"""Every check on a node with a single fault: the fault is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_clean_node_has_no_finding(
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong on a node: what is found, and with what command it is mended."""
+    """A fault on a node: what is found, and which command fixes it."""
 
     name: str
     plant: Callable[[NodeTree], None]
@@ -49,14 +49,14 @@ class Fault:
 
 
 def a_child_group(node: NodeTree) -> None:
-    """Give the database's container a group below, as crun made one, with a list of its own."""
+    """Give the database's container a child cgroup with its own list, as crun creates it."""
     group = f"{node.server}/container"
     node.cpuset(group, cpus="2", effective="2", mems="0")
     node.process(90, "postgres", group, OWN, mems="0")
 
 
 def isolated_and_loose(node: NodeTree) -> None:
-    """Isolate what the database has; its second thread pins itself no more."""
+    """Isolate the database's CPUs; its second thread no longer pins itself."""
     node.files[f"{CPU_DIR}/isolated"] = "1,5\n"
     node.process(91, "writer", node.server, OWN, mems="0", of=90)
 
@@ -106,7 +106,7 @@ def half_a_ban(node: NodeTree) -> None:
 
 
 def a_partition_of_a_neighbour(node: NodeTree) -> None:
-    """Let machines of the host have CPUs for themselves, one of which pods share."""
+    """Give virtual machines of the host their own CPUs, one of which pods share."""
     node.cpuset("/machine.slice", cpus="0,3-4", effective="0,3-4")
     node.put("cpuset", "/machine.slice", "cpuset.cpus.partition", "isolated")
     node.put("cpuset", "/machine.slice", "cpuset.cpus.exclusive", "3")
@@ -114,7 +114,7 @@ def a_partition_of_a_neighbour(node: NodeTree) -> None:
 
 
 def a_partition_of_reserved_cpus(node: NodeTree) -> None:
-    """Keep a reserved CPU that is strictly so for a program of the host: pods never had it."""
+    """Give a program of the host a strictly reserved CPU, which pods never had."""
     pool = "2-3,6-7"
     node.configured = node.configured._replace(strict_reservation=True)
     node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))

@@ -1,4 +1,4 @@
-"""Every command that an audit proposes is run where it was printed, and then the finding is gone."""
+"""Every command that an audit proposes fixes its finding when it runs where it was printed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_back(node: NodeTree, root: Path) -> NodeTree:
 
 
 @pytest.mark.parametrize("fault", COMMANDS, ids=lambda fault: fault.name)
-def test_a_command_mends_what_it_stands_under(fault: Fault, tmp_path: Path) -> None:
+def test_a_command_fixes_its_finding(fault: Fault, tmp_path: Path) -> None:
     node = clean_node(fault.version)
     fault.plant(node)
     (finding,) = node.findings()
@@ -67,7 +67,7 @@ def test_a_command_mends_what_it_stands_under(fault: Fault, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fault", BOOTS, ids=lambda fault: fault.name)
-def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
+def test_a_boot_parameter_fixes_its_finding(fault: Fault) -> None:
     node = clean_node()
     fault.plant(node)
     reported = BOOT.fullmatch(fault.fix)
@@ -76,8 +76,8 @@ def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
     assert node.codes() == []
 
 
-def test_other_reserved_cpus_mend_as_well() -> None:
-    """The CPUs that are isolated and reserved are not both any more."""
+def test_reserving_other_cpus_fixes_the_finding_too() -> None:
+    """The CPUs are no longer both isolated and reserved."""
     (fault,) = (each for each in BOOTS if each.fix.endswith(", or reserve other CPUs"))
     node = clean_node()
     fault.plant(node)

@@ -1,4 +1,4 @@
-"""The documentation of state files says what is computed: formats, and the codes of findings."""
+"""The documentation of state files matches what is computed: formats, and the codes of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for all claims on all machines."""
+"""Invariants of all claims on all machines."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
 
 
 @pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "based on its containers"])
-def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
+def test_a_pod_that_has_ended_releases_its_cpus_and_memory(by_phase: bool) -> None:
     """Its entry is stale as soon as its cgroup is gone; until then the pod is terminating."""
     node = clean_node()
     pods = node.pods()

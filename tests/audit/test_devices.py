@@ -58,7 +58,7 @@ def test_devices_as_requested_are_fine() -> None:
     assert findings(NodeSnapshot(machine=read_machine("synthetic:1s1n2c1t").machine)) == ()
 
 
-def test_an_init_container_may_have_what_an_app_container_has() -> None:
+def test_an_init_container_may_share_devices_with_an_app_container() -> None:
     both = pod("both", container("main", 1), inits=(container("load", 1, ContainerKind.INIT),))
     assert found(held("both", "main", "g0"), held("both", "load", "g0"), pods=(both,)) == []
     # The devices that it had may not be recorded any more, either.

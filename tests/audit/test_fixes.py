@@ -22,7 +22,7 @@ BOOT = re.compile(r"boot with (isolcpus|nohz_full)=([\d,-]+)(?:, or reserve othe
 FILES = {"isolcpus": f"{CPU_DIR}/isolated", "nohz_full": f"{CPU_DIR}/nohz_full"}
 
 
-def what_the_static_policy_left(node: NodeTree) -> None:
+def leftovers_of_the_static_policy(node: NodeTree) -> None:
     node.configured = ConfiguredKubelet(policy="none")
     node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
     node.cpuset(node.front)
@@ -31,7 +31,7 @@ def what_the_static_policy_left(node: NodeTree) -> None:
 
 LEFT_OVER = Fault(
     "what the static policy left",
-    what_the_static_policy_left,
+    leftovers_of_the_static_policy,
     "cpuset-left-over",
     "0-7",
     OWN,

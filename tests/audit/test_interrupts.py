@@ -44,7 +44,7 @@ TABLE = """\
 """
 
 
-def test_the_table_names_what_waits_for_an_interrupt() -> None:
+def test_the_table_names_the_handlers_of_interrupts() -> None:
     assert listed_actions(TABLE) == {
         0: ("timer",),
         16: ("ehci_hcd:usb1", "i801_smbus"),

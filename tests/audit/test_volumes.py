@@ -116,7 +116,7 @@ def test_an_older_kubelet_does_not_update_the_file() -> None:
     assert codes(node) == {"assigned-cpuset-unserved": "warning"}
 
 
-def test_a_gate_that_is_off_is_worth_knowing() -> None:
+def test_a_disabled_gate_is_reported() -> None:
     node = telling(OWN)
     node.configured = node.configured._replace(takes_assigned=False)
     assert codes(node) == {"assigned-cpuset-gate": "note"}

@@ -44,7 +44,7 @@ EMPTY = Collected(live=True, members={}, processes=(), kubelet=KubeletFacts(), a
     [recorded(), recorded({}), recorded(node_texts(), "sys", "proc", "var"), EMPTY],
     ids=["a node", "no node", "nothing readable", "empty"],
 )
-def test_the_manifest_follows_its_schema_and_is_what_is_answered(collected: Collected) -> None:
+def test_the_manifest_follows_its_schema_and_equals_the_answer(collected: Collected) -> None:
     found = manifest(collected)
     check(found)
     assert found == make_capture(collected, cpuctl="1.2").manifest

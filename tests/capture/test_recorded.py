@@ -52,7 +52,7 @@ def test_drop_ins_of_a_node_without_a_running_kubelet_are_perhaps_not_used() -> 
     assert (drop_ins.name, drop_ins.used) == ("/etc/kubernetes/kubelet.conf.d", False)
 
 
-def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
+def test_drop_ins_are_sorted_as_the_kubelet_reads_them() -> None:
     names = ("9.conf", "10.conf", "b.conf", "b/c.conf", ".hidden.conf")
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
     found = files({**texts, **{f"opt/d/{name}": f"{HEAD}maxPods: 7" for name in names}})

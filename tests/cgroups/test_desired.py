@@ -99,14 +99,14 @@ class Case(NamedTuple):
 OBJECTIONS = [
     Case("free CPUs", "4-5", ""),
     Case("its own", "2-3", ""),
-    Case("one that does not run", "5,8", "offline"),
-    Case("one that does not run, insisted", "5,8", "", forced=Override.OFFLINE),
+    Case("an offline one", "5,8", "offline"),
+    Case("an offline one, forced", "5,8", "", forced=Override.OFFLINE),
     Case("reserved", "0,4", "reserved"),
-    Case("reserved, insisted", "0,4", "", forced=Override.RESERVED),
+    Case("reserved, forced", "0,4", "", forced=Override.RESERVED),
     Case("reserved as a part of the pool", "0,4", "", shared=True),
     Case("another's", "5-6", "exclusive"),
-    Case("another's, insisted", "5-6", "", forced=Override.EXCLUSIVE),
-    Case("beyond the groups above", "7", "outside"),
+    Case("another's, forced", "5-6", "", forced=Override.EXCLUSIVE),
+    Case("outside the groups above", "7", "outside"),
 ]
 
 

@@ -135,7 +135,7 @@ CASES = [
         f"{UID}/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
     Case(
-        "CPUs of a container whose name is known otherwise",
+        "CPUs of a container known by another source",
         (scope(ONE, "2-3"), scope(TWO, "2-3")),
         KnownNames(
             logs={TWO: LogName("web-0", "shop", "app", TWO)}, assigned={UID: {"app": CPUSet.parse("2-3")}}

@@ -190,7 +190,7 @@ def test_other_json_is_not_a_state_file(text: str) -> None:
         ),
     ],
 )
-def test_findings_name_what_is_wrong(text: str, problem: str) -> None:
+def test_errors_in_state_files_are_explained(text: str, problem: str) -> None:
     found = inspect_state(text)
     assert found.problem == problem
     assert found.state is None

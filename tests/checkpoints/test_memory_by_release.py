@@ -127,7 +127,9 @@ def test_the_v2_sum_is_over_the_pods_blocks() -> None:
 @pytest.mark.parametrize(
     ("text", "reader", "wanted"), [case[1:] for case in MEMORY_CASES], ids=[c[0] for c in MEMORY_CASES]
 )
-def test_who_reads_which_memory_state(text: str, reader: StateReader, wanted: MemoryStateFile | str) -> None:
+def test_which_release_reads_which_memory_state(
+    text: str, reader: StateReader, wanted: MemoryStateFile | str
+) -> None:
     assert read_memory_state(text, reader) == (UnreadableState(wanted) if isinstance(wanted, str) else wanted)
 
 

@@ -140,13 +140,13 @@ CASES = [
         f"{UNMARSHAL} number into {V2_FIELD}.entries.a~1b~0 of type map[string]string",
     ),
     Case(
-        "a pod's CPUs are no list",
+        "a pod's CPUs are not a list",
         changed(V3, podEntries={"p": {"cpuSet": "x"}}, entries={}, checksum=0),
         ON,
         CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse("0-3"), pod_entries={"p": CPUSet()}),
     ),
     Case(
-        "a pod's CPUs are no list, new",
+        "a pod's CPUs are not a list, new",
         with_data(V4, podEntries={"p": {"cpuSet": "x"}}),
         NEW_ALL,
         f'{BROKEN_DATA}failed to parse cpuset: strconv.Atoi: parsing "x": invalid syntax',
@@ -197,7 +197,7 @@ CASES = [
         f"{BROKEN_DATA}{UNMARSHAL} number into Go value of type state.CPUManagerCheckpointData",
     ),
     Case(
-        "a baseline is no list",
+        "a baseline is not a list",
         with_data(V4, baselines={"p": {"c": {"baseline": "3-1"}}}),
         NEW_ALL,
         'could not parse baseline cpuset "3-1" for container "c" in pod "p": invalid range "3-1" (3 > 1)',
@@ -240,8 +240,8 @@ def test_which_release_reads_which_format(case: Case) -> None:
 def test_the_oldest_format_needs_to_know_the_containers(reader: StateReader, failed: str) -> None:
     missing = "containerID 'cid' not found in initial containers list"
     assert read_cpu_state(v1(), reader) == UnreadableState(f"{failed}: {missing}")
-    knowing = StateReader(minor=reader.minor, initial_containers=IDS)
-    assert read_cpu_state(v1(), knowing) == state()
+    with_ids = StateReader(minor=reader.minor, initial_containers=IDS)
+    assert read_cpu_state(v1(), with_ids) == state()
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_static_pods_have_no_claims(minor: int, words: str) -> None:
     assert not node.held
 
 
-def test_a_pod_that_runs_counts_as_its_status_says() -> None:
+def test_a_running_pod_counts_as_in_its_status() -> None:
     """A pod bound before the gate was enabled has nothing there; its own claim is not another pod's."""
     old = allocated("old", "cpudevnuma000", consumed=4, users="u", pool=NODE)
     counted = "{resourceClaimName: old, containers: [main], mapping: [{name: cpu, quantity: 4}]}"

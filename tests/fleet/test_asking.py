@@ -203,7 +203,7 @@ def test_progress_is_reported_for_every_recording() -> None:
     assert reported == [(0, 2), (1, 2), (2, 2)]
 
 
-class Telling(Question):
+class WithFacts(Question):
     def __call__(self, recording: Recording) -> Row:
         facts = {"cores": "0,4 1,5", "CPUs": recording.source[0]}
         return {**super().__call__(recording), "facts": facts}
@@ -211,7 +211,7 @@ class Telling(Question):
 
 def test_equal_answers_of_other_processes_are_kept_once() -> None:
     fleet = recordings("a1", "b1", "a2", "b2")
-    one, other, again, _ = (row["facts"] for row in ask(Telling(), fleet, in_processes(2), no_progress))
+    one, other, again, _ = (row["facts"] for row in ask(WithFacts(), fleet, in_processes(2), no_progress))
     assert one is again
     assert one != other
 

@@ -94,7 +94,7 @@ def daemon_set(cpu: int = 0, **spec: Any) -> dict[str, Any]:
     }
 
 
-def test_pods_are_spread_by_what_stays_free() -> None:
+def test_pods_are_spread_by_free_resources() -> None:
     answer, _ = document(dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), templates=("a=2/2,1Gi x4",))
     assert [pod["node"] for pod in answer["pods"]] == ["n1", "n2", "n1", "n2"]
     assert [pod["cpus"]["a"] for pod in answer["pods"]] == ["2,10", "2,10", "3,11", "3,11"]

@@ -182,11 +182,11 @@ def test_every_node_decides_as_a_plan_of_it_alone_does(
     }
     there = {name: running(name, each, f"{name[1:]}-") for name, each in zip(fleet, held, strict=True)}
     incoming = [pod(f"new-{number}", size) for number, size in enumerate(sizes)]
-    everybody = (
+    all_pods = (
         write(folder / "all.json", *(each for pods in there.values() for each in pods)) if known else ""
     )
     answer = planned(
-        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *incoming),), pods=everybody)
+        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *incoming),), pods=all_pods)
     )
     for name, source in fleet.items():
         sent = {each["name"]: each for each in answer["pods"] if each["node"] == name}

@@ -118,7 +118,7 @@ PLACINGS = [
 
 
 @pytest.mark.parametrize("case", PLACINGS, ids=lambda case: case.name)
-def test_where_members_go(case: Placing, tmp_path: Path) -> None:
+def test_placement_of_members(case: Placing, tmp_path: Path) -> None:
     tree = read_archive(saved(tmp_path, tar_bytes(case.members)))
     assert {path: tree.read(path) for path in case.want} == case.want
 

@@ -140,7 +140,7 @@ CASES = [
         "the kernel shows neither NUMA nodes nor packages: the kubelet counts no NUMA nodes",
     ),
     Case(
-        "offline CPUs where there are no NUMA nodes",
+        "offline CPUs without NUMA nodes",
         parse_synthetic("0n4c,offline=3"),
         "CPU 3 is offline: without NUMA nodes, the kubelet still counts such CPUs (4 in total), "
         "but never assigns them\n"

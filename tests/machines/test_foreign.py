@@ -25,7 +25,7 @@ from tests.tools.test_written_machines import seen_by_lstopo
 
 __all__ = ["pytestmark"]
 
-_SEEN_OTHERWISE: dict[str, set[MachineFact]] = {
+_DIFFERENT_IN_LSCPU: dict[str, set[MachineFact]] = {
     "hwloc--28em64t-2s2n7c-buggycoresiblings": {
         MachineFact.SOCKETS
     },  # lists of siblings contradict package IDs
@@ -47,7 +47,7 @@ def printed_by_lscpu(root: Path, *words: str) -> ForeignMachine:
     return read_printed(run.stdout, "lscpu")
 
 
-_HWLOC_SEES_OTHERWISE: dict[str, set[MachineFact]] = {
+_DIFFERENT_IN_HWLOC: dict[str, set[MachineFact]] = {
     "hwloc--48amd64-4d2n6c-sparse": {
         MachineFact.NUMA,
         MachineFact.NODE_MEMORY,
@@ -86,7 +86,7 @@ def test_hwloc_prints_the_same_machine(name: str, tmp_path: Path) -> None:
     words = ("--input", str(tmp_path), "--if", "fsroot", "--of", "xml")
     run = subprocess.run(["lstopo", *words], capture_output=True, check=True)
     printed = read_printed(run.stdout, "lstopo")
-    known = printed.content.facts - _HWLOC_SEES_OTHERWISE.get(name, set())
+    known = printed.content.facts - _DIFFERENT_IN_HWLOC.get(name, set())
     if not kernels.numa_known:
         known -= {MachineFact.NUMA, MachineFact.BARE_NODES}
     if not all(node.distances for node in kernels.numa_nodes):
@@ -128,7 +128,7 @@ def test_lscpu_prints_the_same_machine(name: str, words: str, tmp_path: Path) ->
         tar.extractall(tmp_path, filter="fully_trusted")  # noqa: S202  # our own recordings
     kernels = read_machine(str(tmp_path)).machine
     printed = printed_by_lscpu(tmp_path, *words.split())
-    known = printed.content.facts - _SEEN_OTHERWISE.get(name, set())
+    known = printed.content.facts - _DIFFERENT_IN_LSCPU.get(name, set())
     if not kernels.numa_known:
         known -= {MachineFact.NUMA}
     assert (

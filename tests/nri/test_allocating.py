@@ -190,7 +190,7 @@ def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Plac
     assert (big.cpus, big.mems) == ("4-7,12-15", "1")
 
 
-def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Places, tmp_path: Path) -> None:
+def test_without_its_state_it_does_not_move_memory(play: Play, places: Places, tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
     config.write_text(WITH_MEMORY)
     runtime = FakeRuntime(tmp_path / "nri.sock")
@@ -376,7 +376,7 @@ class Allocations(RuleBasedStateMachine):
             before = {each.id: each.setting.cpu_set for each in reported if self.is_exclusive(each)}
         self.apply(self.reconciler.synchronize(reported))
         for each, had in before.items():
-            assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
+            assert self.places.place(self.running[each]).cpus == had, "containers with CPUs keep them"
 
     def is_exclusive(self, one: RuntimeContainer) -> bool:
         """Return whether a container has exclusively as many CPUs as it requests."""

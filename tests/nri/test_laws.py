@@ -67,14 +67,14 @@ class Containers(RuleBasedStateMachine):
         if answer.container is not None and answer.adjust is not None:
             self.sets[answer.container.id] = answer.adjust.over(Setting())
         for each in answer.updates:
-            assert each.container.id in self.running, "nobody else may be updated"
+            assert each.container.id in self.running, "only running containers may be updated"
             self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
         self.reconciler.delivered(answer)
 
     @rule(pod=st.sampled_from(PODS), name=st.sampled_from(NAMES), lost=st.booleans())
     def create(self, pod: str, name: str, lost: bool) -> None:
         there = [each for each in self.running.values() if (each.pod.name, each.name) == (pod, name)]
-        if there or (pod == "one" and self.first_of_one(name)):
+        if there or (pod == "one" and self.conflicts_with_init(name)):
             return
         new = RuntimeContainer(f"{pod}-{name}-{next(self.numbers)}", name, Sandbox(pod, pod, "x", pod))
         self.running[new.id], self.sets[new.id] = new, Setting()
@@ -84,7 +84,7 @@ class Containers(RuleBasedStateMachine):
         self.heard(answer, lost=lost)
         self.reconciler.created(new.id)
 
-    def first_of_one(self, name: str) -> bool:
+    def conflicts_with_init(self, name: str) -> bool:
         """Return whether its init container would run together with the others, as no kubelet allows."""
         names = {each.name for each in self.running.values() if each.pod.name == "one"}
         return bool(names) if name == "a" else "a" in names

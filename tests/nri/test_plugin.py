@@ -275,7 +275,7 @@ def test_an_invalid_message_fails_no_container_and_the_next_call_is_answered(pla
             "StateChange", messages()["StateChangeEvent"](event=number).SerializeToString()
         )
         assert (reported.status.code, reported.payload) == (0, b""), (
-            "what has a call of its own is not told this way"
+            "events with a separate call are not sent this way"
         )
     assert [name for name, *_ in scene.log.events] == ["SYNCHRONIZE"]
     runtime.send(pack_piece(7, b"for nobody"))

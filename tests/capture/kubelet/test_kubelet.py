@@ -40,14 +40,16 @@ class Flags:
 FLAG_CASES = [
     Flags("a value behind =", ("--max-pods=5",), ("--max-pods=5",)),
     Flags("a value that follows", ("--max-pods", "5", "--root-dir=/k"), ("--max-pods=5", "--root-dir=/k")),
-    Flags("a switch has none", ("--fail-swap-on", "--max-pods=5"), ("--fail-swap-on=true", "--max-pods=5")),
+    Flags(
+        "a switch has no value", ("--fail-swap-on", "--max-pods=5"), ("--fail-swap-on=true", "--max-pods=5")
+    ),
     Flags("a switch turned off", ("--fail-swap-on=false",), ("--fail-swap-on=false",)),
     Flags("underscores", ("--cpu_manager_policy=static",), ("--cpu-manager-policy=static",)),
     Flags("an empty value", ("--reserved-cpus=",), ("--reserved-cpus=",)),
     Flags("a value that is missing", ("--max-pods",), ("--max-pods=",)),
     Flags("secrets", ("--token=X", "--token", "X", "-v=2", "X", "--kubeconfig=/k"), ()),
     Flags("values that hold =", ("--feature-gates=A=true,B=false",), ("--feature-gates=A=true,B=false",)),
-    Flags("nothing behind --", ("--", "--max-pods=5"), ()),
+    Flags("nothing after --", ("--", "--max-pods=5"), ()),
     Flags("one dash is another flag", ("-max-pods=5",), ()),
     Flags("repeated", ("--max-pods=5", "--max-pods=6"), ("--max-pods=5", "--max-pods=6")),
 ]

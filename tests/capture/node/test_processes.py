@@ -16,7 +16,7 @@ def only(texts: dict[str, str]) -> Process:
     return found
 
 
-def test_a_process_is_where_it_may_run() -> None:
+def test_a_process_is_recorded_with_its_allowed_cpus() -> None:
     found = only(process(80, "trading-engine", "/pod", "trade", "--fast", cpus="1-2", user=1000))
     assert found == Process(
         pid=80,
@@ -62,7 +62,7 @@ KINDS = [
     Kind("kthreadd", process(2, "kthreadd", "/", parent=0), kernel=True),
     Kind("its children", process(9, "kworker/0:1", "/", parent=2), kernel=True),
     Kind("others", process(9, "kworker/0:1", "/", parent=1), kernel=False),
-    Kind("told by the kernel", with_line(process(9, "x", "/"), "Kthread:\t1\n"), kernel=True),
+    Kind("marked by the kernel", with_line(process(9, "x", "/"), "Kthread:\t1\n"), kernel=True),
     Kind("denied by the kernel", with_line(process(2, "init", "/"), "Kthread:\t0\n"), kernel=False),
 ]
 

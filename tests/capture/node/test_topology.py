@@ -38,7 +38,7 @@ def test_a_recorded_machine_is_read_back_identically(name: str, tmp_path: Path) 
     assert again.info == before.info
 
 
-def without_what_moves(machine: Machine) -> Machine:
+def without_free_memory(machine: Machine) -> Machine:
     """Omit what changes from one moment to the next: free memory."""
     nodes = tuple(replace(each, free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
     return replace(machine, numa_nodes=nodes)
@@ -46,10 +46,10 @@ def without_what_moves(machine: Machine) -> Machine:
 
 def test_the_live_machine_is_read_back(tmp_path: Path) -> None:
     again, before = captured(live_node(), tmp_path), read_machine("live")
-    assert without_what_moves(again.machine) == without_what_moves(before.machine)
+    assert without_free_memory(again.machine) == without_free_memory(before.machine)
 
 
-def test_the_live_node_names_its_architecture_where_the_kernel_has_no_file_for_it() -> None:
+def test_the_live_node_names_its_architecture_if_the_kernel_has_no_file_for_it() -> None:
     assert live_node().architecture == os.uname().machine
     texts = {path: text for path, text in node_texts().items() if path != "proc/sys/kernel/arch"}
     collected = record(node(texts, architecture="riscv64"))

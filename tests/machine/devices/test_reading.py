@@ -200,7 +200,7 @@ API_REFUSED = [
         "expected a whole number",
     ),
     (
-        "a node beyond all machines",
+        "a node number beyond all machines",
         {"devices": [{"resourceName": GPU, "deviceIds": ["a"], "topology": {"nodes": [{"ID": 1024}]}}]},
         "at most 1023",
     ),

@@ -90,7 +90,7 @@ def test_a_package_with_an_unknown_number_is_not_a_numa_node() -> None:
     assert info.nodes[0].id == -1
 
 
-def test_large_cores_take_no_longer_than_small_ones() -> None:
+def test_large_cores_are_read_as_fast_as_small_ones() -> None:
     """Thousands of threads in one core, and caches that all of them share."""
     caches = [L3 | {"id": number % 8} for number in range(20_000)]
     core = {"thread_ids": list(range(8192)), "caches": caches}

@@ -85,7 +85,7 @@ def test_a_node_without_cpus_may_come_before_the_one_that_has_all() -> None:
 def test_of_contradictory_machines_the_first_values_are_read_back(machine: Machine) -> None:
     text, notes = as_hwloc_xml(machine)
     printed = read_printed(text.encode(), "hwloc")
-    surely = {
+    minimum = {
         MachineFact.OFFLINE,
         MachineFact.NUMA,
         MachineFact.BARE_NODES,
@@ -93,8 +93,8 @@ def test_of_contradictory_machines_the_first_values_are_read_back(machine: Machi
         MachineFact.NODE_MEMORY,
         MachineFact.DISTANCES,
     }
-    assert surely <= printed.content.facts
-    content = printed.content if not notes else printed.content._replace(facts=frozenset(surely))
+    assert minimum <= printed.content.facts
+    content = printed.content if not notes else printed.content._replace(facts=frozenset(minimum))
     assert differences(machine, printed.machine, content) == {}
     lost = set(machine.sockets.values()) - set(printed.machine.sockets.values())
     assert bool(lost) == any("package of CPUs" in note for note in notes)

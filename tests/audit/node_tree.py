@@ -1,6 +1,6 @@
-"""A small node as file texts, in good order until a test plants something in it.
+"""A small node as file texts, with nothing wrong until a test plants a fault.
 
-8 CPUs, 2 NUMA nodes, core 0 is CPUs 0 and 4. Core 0 is reserved; the database has core 1 for its own, and all
+8 CPUs, 2 NUMA nodes, core 0 is CPUs 0 and 4. Core 0 is reserved; the database has core 1 exclusively, and all
 others share the rest.
 """
 
@@ -49,7 +49,7 @@ def status(name: str, pid: int, cpus: str, mems: str = "0-1", parent: int = 1) -
 
 @dataclass
 class NodeTree:
-    """A node that can be changed file by file; ``version`` is that of its control groups."""
+    """A node that can be changed file by file; ``version`` is its cgroup version."""
 
     version: int = 2
     driver: Driver = Driver.SYSTEMD
@@ -91,19 +91,19 @@ class NodeTree:
 
     @property
     def server(self) -> str:
-        """The group of the database's container."""
+        """The cgroup of the database's container."""
         return self.container(DATABASE, SERVER)
 
     @property
     def front(self) -> str:
-        """The group of the web's container."""
+        """The cgroup of the web's container."""
         return self.container(WEB, FRONT, QosClass.BURSTABLE)
 
     def put(self, controller: str, group: str, name: str, text: str) -> None:
         self.files[f"{self.at(controller)}{group}/{name}"] = f"{text}\n"
 
     def cpuset(self, group: str, cpus: str = "", effective: str = "", mems: str = "", real: str = "") -> None:
-        """Write a group's sets; what is left out is that of a group without lists of its own."""
+        """Write a cgroup's sets; omitted sets look as in a cgroup without its own lists."""
         names = ("cpuset.cpus.effective", "cpuset.mems.effective")
         if self.version == 1:
             cpus, mems = cpus or "0-7", mems or "0-1"
@@ -114,7 +114,7 @@ class NodeTree:
         self.put("cpuset", group, names[1], real or mems or "0-1")
 
     def quota(self, group: str, quota: int | None, shares: int = 1024) -> None:
-        """Write a group's part of the CPU time; *shares* become a weight as the kubelet does it."""
+        """Write a cgroup's share of CPU time; *shares* become a weight as the kubelet converts them."""
         if self.version == 2:
             self.put("cpu", group, "cpu.max", f"{quota or 'max'} 100000")
             self.put("cpu", group, "cpu.weight", str(linear_weight(shares)))
@@ -146,7 +146,7 @@ class NodeTree:
         self.files[f"proc/irq/{number}/effective_affinity_list"] = f"{effective}\n"
         self.files[f"proc/irq/{number}/{action}/unused"] = ""
 
-    # What comes of it
+    # Results
 
     def pods(self) -> dict[str, StoredPod]:
         found = read_pods(json.dumps(PODS), "pods.json").pods
@@ -174,7 +174,7 @@ class NodeTree:
 
 
 def clean_node(version: int = 2, driver: Driver = Driver.SYSTEMD, root: Iterable[str] = ()) -> NodeTree:
-    """Make a node on which everything is as it should be."""
+    """Make a node without any fault."""
     node = NodeTree(version=version, driver=driver, root=tuple(root))
     top = node.at("cpuset")
     node.files[f"{top}/{'cgroup.controllers' if version == 2 else 'cgroup.procs'}"] = "cpuset\n"
@@ -225,7 +225,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
 
 
 def with_kubelet_files(node: NodeTree) -> NodeTree:
-    """Add configuration and state files, as the command line reads them, and how the kubelet was started."""
+    """Add configuration and state files, as the command line reads them, and the kubelet's command line."""
     directory = "var/lib/kubelet"
     node.files[f"{directory}/config.yaml"] = CONFIG
     node.files["proc/70/cmdline"] = f"/usr/bin/kubelet\0--config=/{directory}/config.yaml\0"
@@ -262,4 +262,4 @@ PODS: dict[str, Any] = {
         _pod(WEB, "web-0", {"requests": {"cpu": 1}}, ("front", FRONT)),
     ],
 }
-"""What kubectl prints of the two pods."""
+"""Return what kubectl prints for the two pods."""

@@ -1,4 +1,4 @@
-"""What checks make of nodes that need a second look: names, policies, CPUs that come and go."""
+"""Checks on nodes that need a second look: names, policies, CPUs that go offline and come back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.machine.sysfs_writer import CPU_DIR, NODE_DIR
 
 
 def without_cpu_5(node: NodeTree) -> None:
-    """Stop CPU 5 as the kernel shows it: v2 keeps it configured."""
+    """Take CPU 5 offline as the kernel shows it: v2 keeps it configured."""
     for name in ("online", "offline"):
         node.files[f"{CPU_DIR}/{name}"] = {"online": "0-4,6-7\n", "offline": "5\n"}[name]
     for path in [path for path in node.files if path.startswith(f"{CPU_DIR}/cpu5/")]:
@@ -37,13 +37,13 @@ def allocation(node: NodeTree, **configured: object) -> None:
 
 
 def codes(node: NodeTree, *checks: str) -> dict[str, str]:
-    """Return what is found, and by what it is told."""
+    """Return the codes found, each with the detected value."""
     return {finding.code: finding.detected for finding in node.findings(*checks)}
 
 
 @pytest.mark.parametrize("version", [2, 1])
 def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
-    """Version 2 keeps it configured, version 1 has lost it for good: neither is a finding of its own."""
+    """Version 2 keeps it configured, version 1 has lost it for good: neither is a separate finding."""
     node = clean_node(version)
     without_cpu_5(node)
     if version == 1:
@@ -54,7 +54,7 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     assert finding.fix == "chcpu --enable 5"
 
 
-def test_a_cpu_that_the_machine_does_not_have_is_not_switched_on() -> None:
+def test_a_fix_does_not_enable_a_cpu_that_the_machine_does_not_have() -> None:
     """A virtual machine was given fewer CPUs: its kernel has no switches for the others."""
     node = clean_node()
     node.state = replace(node.state, default_cpu_set=node.state.default_cpu_set | CPUSet.parse("8-15"))
@@ -64,13 +64,13 @@ def test_a_cpu_that_the_machine_does_not_have_is_not_switched_on() -> None:
     assert finding.fix.startswith("cpuctl checkpoint repair ")
 
 
-def test_a_cpu_that_version_1_has_lost_is_missed_when_it_is_back() -> None:
+def test_a_cpu_lost_by_version_1_is_missing_when_it_is_back_online() -> None:
     node = clean_node(1)
     node.cpuset(node.server, cpus="1", mems="0")
     assert codes(node) == {"cpuset-differs": "1"}
 
 
-def test_new_cpus_keep_a_kubelet_from_starting_again() -> None:
+def test_new_cpus_keep_a_kubelet_from_restarting() -> None:
     node = clean_node()
     node.state = replace(node.state, default_cpu_set=CPUSet.parse("0,2-4,6"))
     found = codes(node, "hotplug")
@@ -87,13 +87,13 @@ def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
     assert codes(node) == {}
 
 
-def test_reserved_cpus_that_a_container_has_are_told() -> None:
+def test_reserved_cpus_that_a_container_has_are_reported() -> None:
     node = clean_node()
     allocation(node, reserved=CPUSet.parse("0-1"))
     assert codes(node, "reserved") == {"reserved-in-use": "1"}
 
 
-def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they_are() -> None:
+def test_a_container_on_reserved_and_exclusive_cpus_is_reported_with_their_owners() -> None:
     node = clean_node()
     allocation(node, reserved=CPUSet.parse("0,7"))
     entries(node, WEB, front="2-3")
@@ -102,7 +102,7 @@ def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they
     assert "including exclusive CPUs of shop/database-0 and the reserved CPU 7" in finding.message
 
 
-def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> None:
+def test_a_sibling_used_by_another_pod_breaks_the_guarantee_of_whole_cores() -> None:
     node = clean_node()
     entries(node, DATABASE, server="1")
     (finding,) = node.findings("siblings")
@@ -119,7 +119,7 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     ("held", "reported"),
     [("1-2,5", "in the shared pool (6)"), ("0-1,5", "reserved (4)"), ("1-2,5-6", "")],
 )
-def test_siblings_are_told_by_whose_they_are(held: str, reported: str) -> None:
+def test_siblings_are_reported_by_their_owners(held: str, reported: str) -> None:
     node = clean_node()
     entries(node, DATABASE, server=held)
     assert [finding.message.rpartition(", and ")[2] for finding in node.findings("siblings")] == [
@@ -127,7 +127,7 @@ def test_siblings_are_told_by_whose_they_are(held: str, reported: str) -> None:
     ] * bool(reported)
 
 
-def test_cpus_are_given_once() -> None:
+def test_cpus_are_assigned_only_once() -> None:
     node = clean_node()
     entries(node, WEB, front="2,5")
     assert codes(node, "state") == {"given-twice": "2,5"}
@@ -140,7 +140,7 @@ def test_containers_of_one_pod_may_share_their_cpus() -> None:
     assert codes(node, "state") == {}
 
 
-def test_a_state_of_another_policy_is_told() -> None:
+def test_a_state_of_another_policy_is_reported() -> None:
     node = clean_node()
     allocation(node, policy="none")
     assert codes(node, "state") == {"state-policy": "static"}
@@ -148,7 +148,7 @@ def test_a_state_of_another_policy_is_told() -> None:
     assert codes(node, "state") == {}
 
 
-def test_a_memory_state_of_another_policy_is_told() -> None:
+def test_a_memory_state_of_another_policy_is_reported() -> None:
     """Either kubelet does not start: the file of the Memory Manager is read under every policy."""
     node = clean_node()
     allocation(node, memory_policy="None")
@@ -160,7 +160,7 @@ def test_a_memory_state_of_another_policy_is_told() -> None:
 
 
 def test_a_node_without_its_state_is_not_clean() -> None:
-    """Somebody has deleted the files: what runs where cannot be right or wrong any more."""
+    """The files were deleted: placement can no longer be right or wrong."""
     node = clean_node()
     known = node.known()._replace(state=KubeletState())
     snapshot = take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), known, no_progress)
@@ -179,8 +179,8 @@ def test_a_node_without_its_state_is_not_clean() -> None:
         assert audit(quiet, ["state"]) == ()
 
 
-def test_a_state_is_repaired_only_where_that_is_safe() -> None:
-    """The first repair is a dry run: what it refuses stays, and the kubelet goes on."""
+def test_a_state_is_repaired_only_if_that_is_safe() -> None:
+    """The first repair is a dry run: if it is rejected, nothing changes, and the kubelet keeps running."""
     node = clean_node()
     entries(node, WEB, front="2,5")
     (finding,) = node.findings("state")
@@ -190,7 +190,7 @@ def test_a_state_is_repaired_only_where_that_is_safe() -> None:
     )
 
 
-def test_what_is_left_of_the_static_policy_is_told() -> None:
+def test_leftovers_of_the_static_policy_are_reported() -> None:
     node = clean_node()
     node.configured = ConfiguredKubelet(policy="none")
     node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
@@ -199,7 +199,7 @@ def test_what_is_left_of_the_static_policy_is_told() -> None:
     assert codes(node) == {"cpuset-left-over": OWN}
 
 
-def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
+def test_a_kubelet_that_keeps_quotas_is_not_a_finding() -> None:
     """Before 1.33, or with the gate off."""
     node = clean_node()
     allocation(node, lifts_quota=False)
@@ -208,7 +208,7 @@ def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
 
 
 def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
-    """KEP-5526: only a container with CPUs of its own has none; the pod's stays for the others."""
+    """KEP-5526: only a container with its own CPUs has no quota; the pod's quota stays for the others."""
     node = clean_node()
     node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
     node.quota(node.server.rpartition("/")[0], 200_000)
@@ -219,7 +219,7 @@ def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     assert node.findings("quota") == ()
 
 
-def test_without_names_only_what_no_container_may_have_is_found() -> None:
+def test_without_names_only_cpus_that_no_container_may_have_are_found() -> None:
     node = clean_node()
     node.named = False
     node.cpuset(node.server, cpus="2-3", mems="0")
@@ -237,7 +237,7 @@ def test_a_link_to_a_log_names_a_container_as_well() -> None:
     assert (finding.place.subject, finding.expected) == ("shop/database-0/server", OWN)
 
 
-def test_irqbalance_that_stays_away_is_fine() -> None:
+def test_irqbalance_that_avoids_exclusive_cpus_is_fine() -> None:
     node = clean_node()
     node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0")
     node.files["etc/default/irqbalance"] = 'IRQBALANCE_BANNED_CPUS="ffff"\nIRQBALANCE_BANNED_CPULIST=1-5\n'
@@ -273,7 +273,7 @@ def test_hundreds_of_programs_are_one_finding_with_a_bounded_command() -> None:
     assert finding.fix.count(" ") < 220
 
 
-def test_a_container_that_has_ended_since_is_told() -> None:
+def test_a_container_that_has_ended_since_is_reported() -> None:
     node = clean_node()
     for path in [path for path in node.files if f"{node.front}/" in f"/{path}"]:
         del node.files[path]
@@ -297,8 +297,8 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
 
 
 @pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "based on its containers"])
-def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
-    """Its entry is stale as soon as its group is gone; until then it is being ended."""
+def test_a_pod_that_has_ended_releases_its_cpus_and_memory(by_phase: bool) -> None:
+    """Its entry is stale as soon as its cgroup is gone; until then the pod is terminating."""
     node = clean_node()
     pods = node.pods()
     pod = pods[DATABASE]
@@ -315,8 +315,8 @@ def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
     assert (finding.code, finding.detected, finding.place.subject) == ("stale-entry", OWN, "shop/database-0")
 
 
-def test_memory_that_is_where_it_may_be_is_told_with_what_lets_it() -> None:
-    """The wider list is the cause: it is set first, and the memory then moved."""
+def test_memory_in_an_allowed_place_is_reported_with_the_list_that_allows_it() -> None:
+    """The wider list is the cause: it is fixed first, and then the memory is moved."""
     node = clean_node()
     node.cpuset(node.server, cpus=OWN, mems="0-1")
     memory_elsewhere(node)
@@ -331,7 +331,7 @@ def test_memory_that_is_where_it_may_be_is_told_with_what_lets_it() -> None:
     assert finding.fix == f"crictl update --cpuset-mems 0 {SERVER}; migratepages 90 1 0"
 
 
-def test_memory_elsewhere_is_told_alone_where_it_is_the_only_finding_of_its_container() -> None:
+def test_memory_elsewhere_is_reported_separately_if_it_is_the_only_finding_of_its_container() -> None:
     node = clean_node()
     memory_elsewhere(node)
     assert [finding.code for finding in by_cause(node.findings("mems", "memory"))] == ["memory-spill"]

@@ -1,4 +1,4 @@
-"""What an audit says of claims that the driver for CPUs has prepared."""
+"""What an audit reports about claims that the DRA driver for CPUs has prepared."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def claimed(node: NodeTree, claims: Mapping[str, str]) -> None:
 
 
 def driver_node() -> NodeTree:
-    """A node on which the driver, and not the kubelet, has given the database its CPUs."""
+    """A node on which the driver, not the kubelet, has assigned the database its CPUs."""
     node = clean_node()
     claimed(node, {CLAIM: OWN})
     return node
 
 
 def naming(pod: StoredPod) -> StoredPod:
-    """Let the database's container name a claim."""
+    """Let the database's container use a claim."""
     (container,) = pod.containers
     resources = replace(container.resources, claims=("cpus",))
     return StoredPod(
@@ -62,7 +62,7 @@ def naming(pod: StoredPod) -> StoredPod:
 def seen(
     node: NodeTree, *, policy: str = "none", known: bool = True, named: bool = True, used: bool = True
 ) -> NodeSnapshot:
-    """Look at a node; *known*: the kubelet's own file tells whose claims are whose, *named*: pods are."""
+    """Take a snapshot; *known*: the kubelet's own file assigns claims to pods, *named*: pods are known."""
     entries = (ClaimEntry(CLAIM, "own-cpus", "shop", (DATABASE,) if used else ()),)
     state = KubeletState(claims=ClaimsStateFile(entries) if known else None)
     pods = {uid: naming(pod) if uid == DATABASE else pod for uid, pod in node.pods().items()}
@@ -74,23 +74,23 @@ def seen(
     return take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), context, no_progress)
 
 
-class Mended(NamedTuple):
-    """A fix and the finding that it stands under: what it leaves is tried below."""
+class Fixed(NamedTuple):
+    """A fix and the code of its finding; a test below applies the fix and checks again."""
 
     code: str
     fix: str
 
 
-MOVED = Mended("claim-shared", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}")
-LIMITLESS = Mended("claim-throttled", "remove its CPU limit")
-DRIVEN = Mended("claims-static", "set cpuManagerPolicy: none, and remove cpu_manager_state")
+MOVED = Fixed("claim-shared", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}")
+LIMITLESS = Fixed("claim-throttled", "remove its CPU limit")
+DRIVEN = Fixed("claims-static", "set cpuManagerPolicy: none, and remove cpu_manager_state")
 
 
 def codes(snapshot: NodeSnapshot, *checks: str) -> list[str]:
     return [finding.code for finding in audit(snapshot, checks or ("claims", "cpusets"))]
 
 
-def test_a_node_on_which_the_driver_has_it_right() -> None:
+def test_a_node_whose_driver_is_correct_has_no_findings() -> None:
     for known in (True, False):
         for named in (True, False):
             assert codes(seen(driver_node(), known=known, named=named)) == []
@@ -101,7 +101,7 @@ def test_a_node_on_which_the_driver_has_it_right() -> None:
     assert set(verdicts(snapshot).values()) == {Verdict.OK, Verdict.NOT_CHECKED}
 
 
-def test_without_a_driver_nothing_is_said() -> None:
+def test_without_a_driver_nothing_is_reported() -> None:
     assert codes(seen(clean_node()), "claims") == []
 
 
@@ -113,7 +113,7 @@ def test_a_container_with_other_cpus_than_its_claims() -> None:
     assert (found[0].expected, found[0].detected) == (OWN, "1-2")
 
 
-def test_a_container_on_cpus_of_somebody_elses_claim() -> None:
+def test_a_container_on_cpus_of_another_pods_claim() -> None:
     node = driver_node()
     node.cpuset(node.front, cpus="0,2-7")
     for known in (True, False):
@@ -125,7 +125,7 @@ def test_a_container_on_cpus_of_somebody_elses_claim() -> None:
             assert finding.fix == MOVED.fix
 
 
-def test_a_container_that_is_moved_leaves_a_claim_alone(tmp_path: Path) -> None:
+def test_moving_a_container_off_a_claims_cpus_fixes_the_finding(tmp_path: Path) -> None:
     node = driver_node()
     node.cpuset(node.front, cpus="0,2-7")
     root = written(node.files, tmp_path / "node")
@@ -138,7 +138,7 @@ def test_a_container_that_is_moved_leaves_a_claim_alone(tmp_path: Path) -> None:
     assert codes(seen(read_back(node, root)), "claims") == []
 
 
-def test_the_whole_of_a_claim_is_no_right_for_a_container_that_names_none() -> None:
+def test_a_container_without_a_claim_may_not_run_on_all_cpus_of_a_claim() -> None:
     node = driver_node()
     node.cpuset(node.front, cpus=OWN)
     assert codes(seen(node), "claims") == ["claim-shared"]
@@ -158,7 +158,7 @@ def test_a_claim_that_no_pod_uses() -> None:
     assert finding.message.startswith("CPUs 1,5 are kept for it, but dra_manager_state lists no pod")
 
 
-def test_the_driver_beside_a_kubelet_that_gives_cpus_away_or_reserves_some() -> None:
+def test_the_driver_with_a_kubelet_that_assigns_or_reserves_the_same_cpus() -> None:
     (finding,) = audit(seen(driver_node(), policy="static"), ("claims",))
     assert (finding.code, finding.fix) == DRIVEN
     assert codes(seen(driver_node(), policy="none"), "claims") == []
@@ -178,7 +178,7 @@ def test_a_quota_on_cpus_of_a_claim_is_advised_against() -> None:
     assert codes(seen(node), "claims", "quota") == []
 
 
-def test_a_file_that_nobody_can_read() -> None:
+def test_an_unreadable_driver_file_is_reported() -> None:
     node = driver_node()
     node.files[CDI_FILE] = "{"
     (finding,) = audit(seen(node), ("claims",))
@@ -189,7 +189,7 @@ def test_a_file_that_nobody_can_read() -> None:
     assert finding.place.subject == "run/cdi/dra.cpu.json"
 
 
-def test_what_could_not_be_looked_at_is_said() -> None:
+def test_skipped_checks_of_claims_are_reported() -> None:
     def gaps(snapshot: NodeSnapshot) -> list[str]:
         return [each.missing.partition(":")[0] for each in unchecked(snapshot, ["claims"])]
 
@@ -207,7 +207,7 @@ def test_what_could_not_be_looked_at_is_said() -> None:
     assert gaps(prepared) == ["the driver's var/run/cdi/dra.cpu.json"]
 
 
-def test_who_has_which_cpus_is_told() -> None:
+def test_cpus_of_claims_are_listed_with_their_owners() -> None:
     for known, named, want in (
         (True, True, ("shop/own-cpus", ["shop/database-0"])),
         (True, False, ("shop/own-cpus", [DATABASE])),

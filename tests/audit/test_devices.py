@@ -1,4 +1,4 @@
-"""Devices that a kubelet has recorded against the pods that ask for them."""
+"""Devices that a kubelet has recorded, compared with the requests of the pods."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ TRAIN = pod("train", container("main", 2), container("log", 0))
 SMALL = pod("small", container("main", 1))
 
 
-def test_devices_as_they_are_asked_for_are_fine() -> None:
+def test_devices_as_requested_are_fine() -> None:
     entries = (held("train", "main", "g0", "g1"), held("small", "main", "g2"))
     assert found(*entries, pods=(TRAIN, SMALL)) == []
     assert findings(NodeSnapshot(machine=read_machine("synthetic:1s1n2c1t").machine)) == ()
 
 
-def test_an_init_container_may_have_what_an_app_container_has() -> None:
+def test_an_init_container_may_share_devices_with_an_app_container() -> None:
     both = pod("both", container("main", 1), inits=(container("load", 1, ContainerKind.INIT),))
     assert found(held("both", "main", "g0"), held("both", "load", "g0"), pods=(both,)) == []
-    # What it had may not be recorded any more, either.
+    # The devices that it had may not be recorded any more, either.
     assert found(held("both", "main", "g0"), pods=(both,)) == []
 
 
-def test_another_number_than_is_asked_for() -> None:
+def test_another_number_than_requested() -> None:
     assert found(held("train", "main", "g0"), pods=(TRAIN, SMALL)) == [
         ("devices-differ", "ai/train/main", "2", "1"),
         ("devices-differ", "ai/small/main", "1", "0"),
@@ -79,21 +79,21 @@ def test_a_pod_that_is_gone_or_has_ended() -> None:
         ("stale-devices", "g0"),
         ("stale-devices", "g1"),
     ]
-    # Without pods and control groups nobody knows who is gone.
+    # Without pods and cgroups it is unknown which pods are gone.
     assert found(held("gone", "main", "g0")) == []
 
 
-def test_a_device_of_two() -> None:
+def test_a_device_held_by_two_containers() -> None:
     entries = (held("train", "main", "g0", "g1"), held("small", "main", "g1"))
     assert found(*entries, pods=(TRAIN, SMALL)) == [("device-held-twice", f"{GPU} g1", "one holder", "2")]
 
 
-def test_a_device_that_its_plugin_has_no_more() -> None:
+def test_a_device_that_its_plugin_no_longer_registers() -> None:
     answer = found(held("small", "main", "g0"), pods=(SMALL,), registered=("g1",))
     assert answer == [("device-unregistered", "ai/small/main", "", "g0")]
 
 
-def test_what_is_not_recorded_is_not_called_fine() -> None:
+def test_unrecorded_devices_are_reported_as_unchecked() -> None:
     snapshot = NodeSnapshot(
         machine=read_machine("synthetic:1s1n2c1t").machine, pods={"small": SMALL}, pods_known=True
     )

@@ -1,4 +1,4 @@
-"""Every check, by a node on which one thing is not as it should be: that is found, and nothing else."""
+"""Every check on a node with a single fault: the fault is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_clean_node_has_no_finding(
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong on a node: what is found, and with what command it is mended."""
+    """A fault on a node: what is found, and which command fixes it."""
 
     name: str
     plant: Callable[[NodeTree], None]
@@ -49,14 +49,14 @@ class Fault:
 
 
 def a_child_group(node: NodeTree) -> None:
-    """Give the database's container a group below, as crun made one, with a list of its own."""
+    """Give the database's container a child cgroup with its own list, as crun creates it."""
     group = f"{node.server}/container"
     node.cpuset(group, cpus="2", effective="2", mems="0")
     node.process(90, "postgres", group, OWN, mems="0")
 
 
-def isolated_and_loose(node: NodeTree) -> None:
-    """Isolate what the database has; its second thread pins itself no more."""
+def isolated_with_an_unpinned_thread(node: NodeTree) -> None:
+    """Isolate the database's CPUs; its second thread no longer pins itself."""
     node.files[f"{CPU_DIR}/isolated"] = "1,5\n"
     node.process(91, "writer", node.server, OWN, mems="0", of=90)
 
@@ -81,7 +81,7 @@ def threads_on_one_cpu(node: NodeTree) -> None:
     node.process(91, "writer", node.server, "1", mems="0", of=90)
 
 
-def programs_of_no_unit(node: NodeTree) -> None:
+def programs_without_a_unit(node: NodeTree) -> None:
     node.process(71, "sh", "/", "1")
     node.process(72, "top", "/", "0-7")
 
@@ -100,13 +100,13 @@ def a_pod_that_is_gone(node: NodeTree) -> None:
     node.process(95, "nginx", node.front, pool)
 
 
-def half_a_ban(node: NodeTree) -> None:
+def incomplete_ban(node: NodeTree) -> None:
     node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0")
     node.files["etc/sysconfig/irqbalance"] = '#x\nIRQBALANCE_BANNED_CPUS="2"\n'
 
 
 def a_partition_of_a_neighbour(node: NodeTree) -> None:
-    """Let machines of the host have CPUs for themselves, one of which pods share."""
+    """Give virtual machines of the host their own CPUs, one of which pods share."""
     node.cpuset("/machine.slice", cpus="0,3-4", effective="0,3-4")
     node.put("cpuset", "/machine.slice", "cpuset.cpus.partition", "isolated")
     node.put("cpuset", "/machine.slice", "cpuset.cpus.exclusive", "3")
@@ -114,7 +114,7 @@ def a_partition_of_a_neighbour(node: NodeTree) -> None:
 
 
 def a_partition_of_reserved_cpus(node: NodeTree) -> None:
-    """Keep a reserved CPU that is strictly so for a program of the host: pods never had it."""
+    """Give a program of the host a strictly reserved CPU, which pods never had."""
     pool = "2-3,6-7"
     node.configured = node.configured._replace(strict_reservation=True)
     node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))
@@ -154,7 +154,7 @@ FAULTS = [
         "/cpuset.cpus",
     ),
     Fault(
-        "a group below with a list of its own",
+        "a child group with its own list",
         a_child_group,
         "effective-differs", OWN, "2",
         "echo 1,5 > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
@@ -167,7 +167,7 @@ FAULTS = [
         "echo member > /sys/fs/cgroup/kubepods.slice/cpuset.cpus.partition", "warning",
     ),
     Fault(
-        "a partition that is none",
+        "an invalid partition",
         lambda node: node.put(
             "cpuset", node.server, "cpuset.cpus.partition",
             "isolated invalid (Cpu list in cpuset.cpus not exclusive)",
@@ -247,14 +247,14 @@ FAULTS = [
         "echo 8 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
     ),
     Fault(
-        "a daemon that nobody confined",
+        "an unconfined daemon",
         lambda node: node.process(71, "sshd", "/system.slice/sshd.service", "0-7"),
         "foreign-processes", "0,4", "0-7",
         "systemctl set-property --runtime system.slice AllowedCPUs=0,4", "warning",
     ),
     Fault(
         "programs outside of every unit",
-        programs_of_no_unit,
+        programs_without_a_unit,
         "foreign-processes", "0,4", "0-7",
         "for id in 71 72; do taskset -acp 0,4 $id; done", "warning",
     ),
@@ -312,7 +312,7 @@ FAULTS = [
     ),
     Fault(
         "irqbalance with half a ban",
-        half_a_ban,
+        incomplete_ban,
         "irqbalance", "1,5 banned", "1 banned",
         "touch /etc/sysconfig/irqbalance; sed -i /^IRQBALANCE_BANNED_CPU/d /etc/sysconfig/irqbalance; "
         "echo IRQBALANCE_BANNED_CPULIST=1,5 >>/etc/sysconfig/irqbalance; systemctl restart irqbalance",
@@ -331,7 +331,7 @@ FAULTS = [
     ),
     Fault(
         "threads with several isolated CPUs",
-        isolated_and_loose,
+        isolated_with_an_unpinned_thread,
         "isolated-threads", "threads pinned to one CPU each", OWN,
         "taskset -cp 1 90; taskset -cp 5 91", "warning",
     ),

@@ -1,4 +1,4 @@
-"""Every command that an audit proposes is run where it was printed, and then the finding is gone."""
+"""Every command that an audit proposes fixes its finding when it runs where it was printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOOT = re.compile(r"boot with (isolcpus|nohz_full)=([\d,-]+)(?:, or reserve othe
 FILES = {"isolcpus": f"{CPU_DIR}/isolated", "nohz_full": f"{CPU_DIR}/nohz_full"}
 
 
-def what_the_static_policy_left(node: NodeTree) -> None:
+def leftovers_of_the_static_policy(node: NodeTree) -> None:
     node.configured = ConfiguredKubelet(policy="none")
     node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
     node.cpuset(node.front)
@@ -31,7 +31,7 @@ def what_the_static_policy_left(node: NodeTree) -> None:
 
 LEFT_OVER = Fault(
     "what the static policy left",
-    what_the_static_policy_left,
+    leftovers_of_the_static_policy,
     "cpuset-left-over",
     "0-7",
     OWN,
@@ -48,7 +48,7 @@ def read_back(node: NodeTree, root: Path) -> NodeTree:
 
 
 @pytest.mark.parametrize("fault", COMMANDS, ids=lambda fault: fault.name)
-def test_a_command_mends_what_it_stands_under(fault: Fault, tmp_path: Path) -> None:
+def test_a_command_fixes_its_finding(fault: Fault, tmp_path: Path) -> None:
     node = clean_node(fault.version)
     fault.plant(node)
     (finding,) = node.findings()
@@ -67,7 +67,7 @@ def test_a_command_mends_what_it_stands_under(fault: Fault, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fault", BOOTS, ids=lambda fault: fault.name)
-def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
+def test_a_boot_parameter_fixes_its_finding(fault: Fault) -> None:
     node = clean_node()
     fault.plant(node)
     reported = BOOT.fullmatch(fault.fix)
@@ -76,8 +76,8 @@ def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
     assert node.codes() == []
 
 
-def test_other_reserved_cpus_mend_as_well() -> None:
-    """The CPUs that are isolated and reserved are not both any more."""
+def test_reserving_other_cpus_fixes_the_finding_too() -> None:
+    """The CPUs are no longer both isolated and reserved."""
     (fault,) = (each for each in BOOTS if each.fix.endswith(", or reserve other CPUs"))
     node = clean_node()
     fault.plant(node)

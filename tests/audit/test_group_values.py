@@ -1,4 +1,4 @@
-"""What control groups should say, by pods' resources and the kubelet's state, beside what they do say."""
+"""Expected values of cgroups, from pods' resources and the kubelet's state, next to the actual ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_container_of_the_shared_pool_on_version_1() -> None:
     }
 
 
-def test_a_pods_own_group_has_its_sum_and_no_cpus() -> None:
+def test_a_pods_own_group_has_the_sum_of_its_containers_and_no_cpus() -> None:
     node = clean_node()
     pod = node.pod(DATABASE, QosClass.GUARANTEED)
     assert expected(node, pod) == {"cpu.weight": "79", "cpu.max": "max 100000"}
@@ -70,7 +70,7 @@ def test_a_pods_own_group_has_its_sum_and_no_cpus() -> None:
     assert expected(node, pod)["cpu.max"] == "200000 100000"
 
 
-def test_quality_classes_have_the_sum_of_their_pods() -> None:
+def test_qos_classes_have_the_sum_of_their_pods() -> None:
     node = clean_node()
     burstable = node.pod(WEB, QosClass.BURSTABLE).rpartition("/")[0]
     assert expected(node, burstable) == {"cpu.weight": "39", "cpu.max": "max 100000"}
@@ -82,8 +82,8 @@ def test_quality_classes_have_the_sum_of_their_pods() -> None:
     assert (found, found.differs) == (FileValue("39", ("1",)), True)
 
 
-def test_claims_that_count_are_in_the_groups_of_pods_where_kubelets_write_them() -> None:
-    """From 1.37 on; nobody knows whether the sum of a class has them, too."""
+def test_claims_that_count_are_in_the_groups_of_pods_if_kubelets_write_them() -> None:
+    """From 1.37 on; it is unknown whether the sum of a class includes them."""
     node = clean_node()
     group, pods = node.pod(WEB, QosClass.BURSTABLE), node.pods()
     claim = CountedClaim((pods[WEB].containers[0].name,), {"cpu": Quantity.parse("3")})
@@ -99,7 +99,7 @@ def test_claims_that_count_are_in_the_groups_of_pods_where_kubelets_write_them()
         assert found["cpu.weight"].expected == sum_of_class
 
 
-def test_nobody_says_what_kubepods_itself_has_where_no_configuration_is_known() -> None:
+def test_without_a_configuration_nothing_is_expected_of_kubepods_itself() -> None:
     node = clean_node()
     assert expected(node, "/kubepods.slice") == {}
 
@@ -110,7 +110,7 @@ ROOM = PodsLimit(milli_cpu=6000, memory=(3 << 30) + 100)
 
 
 def with_memory(version: int = 2) -> NodeTree:
-    """Make a node whose upper groups have all files of memory and huge pages."""
+    """Make a node whose upper cgroups have all files of memory and huge pages."""
     node = clean_node(version)
     files = {"memory.max": "max", "memory.min": "0", "memory.low": "0", "hugetlb.2MB.max": "max"}
     if version == 1:
@@ -122,7 +122,7 @@ def with_memory(version: int = 2) -> NodeTree:
 
 
 def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
-    """Return the values of an upper group with every gate given as a setting."""
+    """Return the values of an upper cgroup with every gate given as a setting."""
     rules = RULES._replace(
         pods_limit=ROOM, settings=replace(CgroupSettings(page_sizes=(2 << 20,)), **settings)
     )
@@ -135,7 +135,7 @@ def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
     return group_values(snapshot, snapshot.groups[group], rules)
 
 
-def test_all_pods_together_have_what_the_reservation_leaves() -> None:
+def test_kubepods_has_what_the_reservation_leaves() -> None:
     found = upper(2, KUBEPODS)
     assert found["cpu.weight"] == FileValue("235", ("235",))
     assert found["memory.max"] == FileValue("max", (str(3 << 30),))  # the kernel cuts it to pages
@@ -147,7 +147,7 @@ def test_all_pods_together_have_what_the_reservation_leaves() -> None:
     assert found["hugetlb.2MB.limit_in_bytes"] == FileValue("-1", ("-1",))
 
 
-def test_memory_that_is_not_known_is_not_expected() -> None:
+def test_unknown_memory_is_not_expected() -> None:
     rules = RULES._replace(pods_limit=ROOM._replace(memory=None))
     assert not values(with_memory(), KUBEPODS, rules)["memory.max"].expected
 
@@ -197,7 +197,7 @@ def test_without_pods_only_the_states_sets_are_expected() -> None:
     assert values(node, node.server)["cpuset.cpus"] == FileValue("2", (OWN, "0,2-4,6-7"))
 
 
-def test_a_cpu_that_does_not_run_is_not_missed() -> None:
+def test_an_offline_cpu_is_not_missing() -> None:
     node = clean_node()
     snapshot = node.snapshot()
     machine = snapshot.machine

@@ -1,4 +1,4 @@
-"""Huge pages: the Memory Manager's books against the kernel's free pages, as in kubernetes issue 134395."""
+"""Huge pages: the Memory Manager's accounting against the kernel's free pages (kubernetes issue 134395)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POOL_FILES = f"{NODE_DIR}/node{{}}/hugepages/hugepages-2048kB"
 
 
 def allocation(node: NodeTree, mib: int, *nodes: int) -> None:
-    """Give the database huge pages in the books."""
+    """Assign the database huge pages in the Memory Manager's state."""
     block = MemoryBlock(numa_affinity=nodes or (0,), type=HUGE, size=mib * MI)
     node.memory = MemoryStateFile(policy_name="Static", entries={DATABASE: {"server": (block,)}})
     mems = ",".join(map(str, nodes or (0,)))
@@ -23,7 +23,7 @@ def allocation(node: NodeTree, mib: int, *nodes: int) -> None:
 
 
 def uses(node: NodeTree, group: str, *by_node: int, reported: bool = True) -> None:
-    """Let a group have some MiB of each NUMA node, and the nodes that much less."""
+    """Let a cgroup use some MiB of each NUMA node, and reduce the nodes' free pages by that."""
     amounts = [mib * MI for mib in by_node]
     usage = "current" if node.version == 2 else "usage_in_bytes"
     node.put("hugetlb", group, f"hugetlb.2MB.{usage}", str(sum(amounts)))
@@ -39,13 +39,13 @@ def uses(node: NodeTree, group: str, *by_node: int, reported: bool = True) -> No
 
 
 def free(node: NodeTree, *pages: int) -> None:
-    """Say how many of the eight pages of each NUMA node are free."""
+    """Set how many of the eight pages of each NUMA node are free."""
     for number, count in enumerate(pages):
         node.files[f"{POOL_FILES.format(number)}/free_hugepages"] = f"{count}\n"
 
 
 def taken(node: NodeTree) -> None:
-    """Plant the issue's case: 12Mi are promised on node 0, and a Burstable pod has half of the 16Mi there."""
+    """Plant the issue's case: 12Mi are assigned on node 0, and a Burstable pod uses half of its 16Mi."""
     allocation(node, 12)
     uses(node, node.server, 0, 0)
     uses(node, node.front, 8, 0)
@@ -65,7 +65,7 @@ def another_number(node: NodeTree) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_promised_pages_that_a_burstable_pod_has_taken(version: int) -> None:
+def test_assigned_pages_used_by_a_burstable_pod(version: int) -> None:
     node = clean_node(version)
     taken(node)
     (finding,) = node.findings()
@@ -77,18 +77,18 @@ def test_promised_pages_that_a_burstable_pod_has_taken(version: int) -> None:
     assert finding.place.subject == "hugepages-2Mi on NUMA node 0"
 
 
-def test_what_a_container_has_already_it_needs_no_more() -> None:
+def test_pages_that_a_container_uses_already_are_not_needed_again() -> None:
     node = clean_node()
     taken(node)
     uses(node, node.server, 8, 0)
     free(node, 2, 8)
     assert node.findings() == ()
-    # Of what it has elsewhere, which it was not promised, nothing counts.
+    # Pages that it has elsewhere, which it was not assigned, do not count.
     uses(node, node.server, 4, 4)
     assert node.codes() == ["huge-pages-taken"]
 
 
-def test_pages_of_several_nodes_are_one_promise() -> None:
+def test_pages_assigned_on_several_nodes_count_together() -> None:
     node = clean_node()
     allocation(node, 24, 0, 1)
     uses(node, node.server, 4, 4)
@@ -104,7 +104,7 @@ def test_pages_of_several_nodes_are_one_promise() -> None:
     )
 
 
-def test_a_container_that_has_ended_wants_nothing() -> None:
+def test_a_container_that_has_ended_needs_nothing() -> None:
     node = clean_node()
     taken(node)
     assert node.memory
@@ -118,8 +118,8 @@ def missing(node: NodeTree) -> list[str]:
     return [each.missing for each in unchecked(node.snapshot(), ["hugepages"])]
 
 
-def test_what_older_kernels_do_not_tell_is_said() -> None:
-    """Before Linux 5.17 a group's pages are known, and not where: that can be the promised ones, or not."""
+def test_pages_that_older_kernels_do_not_locate_are_reported() -> None:
+    """Before Linux 5.17 a cgroup's pages are known, but not their nodes: they may be the assigned ones."""
     node = clean_node()
     taken(node)
     uses(node, node.front, 8, 0, reported=False)
@@ -137,7 +137,7 @@ def test_what_older_kernels_do_not_tell_is_said() -> None:
     assert missing(node) == []
 
 
-def test_without_the_free_pages_nothing_is_claimed() -> None:
+def test_without_the_free_pages_nothing_is_reported() -> None:
     node = clean_node()
     taken(node)
     del node.files[f"{POOL_FILES.format(0)}/free_hugepages"]
@@ -145,7 +145,7 @@ def test_without_the_free_pages_nothing_is_claimed() -> None:
     assert len(missing(node)) == 1
 
 
-def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
+def test_surplus_pages_are_reported_if_the_state_has_fewer() -> None:
     node = clean_node()
     another_number(node)
     (finding,) = node.findings()
@@ -156,7 +156,7 @@ def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
     )
 
 
-def test_books_that_are_not_there_are_no_clean_books() -> None:
+def test_a_missing_memory_state_is_not_clean() -> None:
     node = clean_node()
     node.memory = None
     assert missing(node) == ["the kubelet's memory_manager_state: which huge pages are guaranteed is unknown"]

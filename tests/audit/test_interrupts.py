@@ -1,4 +1,4 @@
-"""Interrupts as procfs and irqbalance's settings tell of them."""
+"""Interrupts as procfs and the settings of irqbalance show them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TABLE = """\
 """
 
 
-def test_the_table_names_what_waits_for_an_interrupt() -> None:
+def test_the_table_names_the_handlers_of_interrupts() -> None:
     assert listed_actions(TABLE) == {
         0: ("timer",),
         16: ("ehci_hcd:usb1", "i801_smbus"),
@@ -55,12 +55,12 @@ def test_the_table_names_what_waits_for_an_interrupt() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "no heading\n 1: 2\n", "CPU0\nx: y\n: 1\n"])
-def test_what_is_no_table_names_nothing(text: str) -> None:
+def test_an_invalid_table_names_nothing(text: str) -> None:
     assert listed_actions(text) == {}
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "no heading\n 1: 2\n", "CPU0\nx: y\n: 1\n"])
-def test_what_is_no_table_counts_nothing(text: str) -> None:
+def test_an_invalid_table_counts_nothing(text: str) -> None:
     assert fired_on(text, CPUSet.parse("0-3")) == {}
 
 
@@ -83,7 +83,7 @@ def test_bans_are_read_as_irqbalance_reads_them(text: str, want: str | None) -> 
 
 
 @pytest.mark.parametrize("text", ["IRQBALANCE_BANNED_CPULIST=3-1", "IRQBALANCE_BANNED_CPUS=f-f"])
-def test_a_ban_that_is_none_is_noted(text: str) -> None:
+def test_an_invalid_ban_is_noted(text: str) -> None:
     with pytest.raises(ValueError, match="found"):
         banned_cpus(text)
     node = clean_node()
@@ -110,20 +110,18 @@ def with_interrupt(allowed: str, effective: str) -> NodeTree:
         ("0,4", "0", []),
     ],
 )
-def test_an_interrupt_that_was_sent_elsewhere_comes_once_at_most(
-    allowed: str, effective: str, want: list[str]
-) -> None:
-    """It moves with its next event, so that what is in effect may be old."""
+def test_a_redirected_interrupt_comes_once_at_most(allowed: str, effective: str, want: list[str]) -> None:
+    """It moves with its next event, so the effective CPU may be outdated."""
     assert with_interrupt(allowed, effective).codes() == want
 
 
-def test_an_interrupt_of_which_only_the_mask_is_known_comes_everywhere() -> None:
+def test_an_interrupt_with_only_a_known_mask_may_come_to_all_its_cpus() -> None:
     node = with_interrupt("0-7", "2")
     del node.files["proc/irq/25/effective_affinity_list"]
     assert node.codes() == ["interrupt"]
 
 
-def test_an_interrupt_that_nobody_waits_for_does_not_count() -> None:
+def test_an_interrupt_without_a_handler_does_not_count() -> None:
     node = with_interrupt("0-7", "5")
     del node.files["proc/irq/25/nvme0q1/unused"]
     assert node.codes() == []

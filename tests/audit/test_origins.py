@@ -1,4 +1,4 @@
-"""Who may have set what nobody expects: the cases of public reports, each told by what the value equals."""
+"""Possible origins of unexpected values: cases from public reports, identified by what the value equals."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MANAGER = "etc/systemd/system.conf"
 
 
 def moved(node: NodeTree, cpus: str, own: str | None = None) -> None:
-    """Put the database elsewhere, threads and all."""
+    """Move the database elsewhere, including its threads."""
     node.cpuset(node.server, cpus=cpus if own is None else own, effective=cpus, mems="0")
     node.process(90, "postgres", node.server, cpus, mems="0")
     node.process(91, "writer", node.server, cpus, mems="0", of=90)
 
 
 def by_daemon_reload(node: NodeTree) -> None:
-    """Kubernetes issue 134218, systemd issue 40438: systemd reads its files anew, and gives what they say."""
+    """Kubernetes issue 134218, systemd issue 40438: systemd reloads its files, and applies their values."""
     node.files[MANAGER] = "[Manager]\nCPUAffinity=0 4\n"
     moved(node, "0,4")
 
@@ -55,7 +55,7 @@ def by_a_neighbour(node: NodeTree) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that was set, and what it is said to equal."""
+    """A value that was set, and what it is reported to equal."""
 
     name: str
     plant: Callable[[NodeTree], None]
@@ -92,15 +92,15 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_a_list_equals_is_told(case: Case) -> None:
+def test_the_origin_that_a_list_equals_is_reported(case: Case) -> None:
     node = clean_node()
     case.plant(node)
     (finding,) = [each for each in node.findings("cpusets") if each.code == "cpuset-differs"]
     assert case.equals in finding.message
 
 
-def test_what_is_left_over_is_told_too() -> None:
-    """Under the policy none nobody is due CPUs: these are systemd's."""
+def test_the_origin_of_a_left_over_list_is_reported() -> None:
+    """Under the policy none no container has exclusive CPUs: these are systemd's."""
     node = clean_node()
     by_a_slice(node)
     node.state = replace(node.state, policy_name="none", entries={})
@@ -110,7 +110,7 @@ def test_what_is_left_over_is_told_too() -> None:
     assert "; 2-3 matches kubepods.slice by systemd's AllowedCPUs=2-3 in" in finding.message
 
 
-def test_what_threads_have_is_told_too() -> None:
+def test_the_origin_of_the_affinity_of_threads_is_reported() -> None:
     node = clean_node()
     node.files[MANAGER] = "[Manager]\n#CPUAffinity=1\nCPUAffinity=0,4\n"
     node.process(91, "writer", node.server, "0,4", mems="0", of=90)
@@ -120,7 +120,7 @@ def test_what_threads_have_is_told_too() -> None:
     assert "systemd sets for all programs CPUAffinity=0,4 (/etc/systemd/system.conf)" in present.message
 
 
-def test_what_equals_nothing_is_not_claimed_and_gaps_are_told() -> None:
+def test_without_a_match_no_origin_is_claimed_and_gaps_are_reported() -> None:
     node = clean_node()
     moved(node, "2-3")
     (finding,) = node.findings("cpusets")
@@ -141,7 +141,7 @@ def test_what_equals_nothing_is_not_claimed_and_gaps_are_told() -> None:
         ("cpusetter", "CPU-Pooler"),
     ],
 )
-def test_an_agent_beside_the_cpu_manager_is_told(name: str, project: str) -> None:
+def test_an_agent_next_to_the_cpu_manager_is_reported(name: str, project: str) -> None:
     node = clean_node()
     node.process(75, name, "/system.slice/agent.service", "0,4")
     (finding,) = node.findings()
@@ -153,7 +153,7 @@ def test_an_agent_beside_the_cpu_manager_is_told(name: str, project: str) -> Non
     assert "agents-contend" not in node.codes()
 
 
-def test_agents_that_do_no_harm_are_named_where_something_differs() -> None:
+def test_harmless_agents_are_named_only_if_something_differs() -> None:
     node = clean_node()
     for pid, name in ((75, "tuned"), (76, "numad"), (77, "cgrulesengd")):
         node.process(pid, name, f"/system.slice/{name}.service", "0,4")
@@ -178,7 +178,7 @@ def settings(files: dict[str, str]) -> tuple[CpuSetting, ...] | None:
     return read_cpu_settings(NodeFiles(MemoryTree(dict(files)), str))
 
 
-def test_only_cpus_are_read_of_units() -> None:
+def test_only_cpu_settings_are_read_from_units() -> None:
     unit = "usr/lib/systemd/system/app.service"
     files = {unit: "[Service]\nEnvironment=PASSWORD=x\nCPUAffinity=1-3\nExecStart=/bin/app\n"}
     assert settings(files) == (CpuSetting("app.service", "CPUAffinity", "1-3", f"/{unit}"),)
@@ -186,7 +186,7 @@ def test_only_cpus_are_read_of_units() -> None:
     assert settings({}) is None
 
 
-def test_a_recording_that_is_none_is_refused() -> None:
+def test_an_invalid_recording_is_rejected() -> None:
     with pytest.raises(InputError, match="not a setting"):
         settings({CPU_SETTINGS: '{"unit": 1}\n'})
 

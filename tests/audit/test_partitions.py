@@ -1,4 +1,4 @@
-"""Partitions of CPUs: what the kernel makes of them, as its documentation says, and whose CPUs they take."""
+"""Partitions of CPUs: how the kernel treats them, as its documentation says, and whose CPUs they take."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.audit.test_faults import a_partition_of_a_neighbour, a_partition_of_r
 
 
 def taken_by_a_neighbour(node: NodeTree) -> None:
-    """Take CPU 3 from the shared pool, and from what is in effect there."""
+    """Take CPU 3 from the shared pool and from its effective CPUs."""
     a_partition_of_a_neighbour(node)
     node.cpuset(node.front, cpus=POOL, effective="0,2,4,6-7")
     node.process(95, "nginx", node.front, "0,2,4,6-7")
 
 
-def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
+def test_a_partition_next_to_the_kubelets_groups_is_reported_as_the_reason() -> None:
     node = clean_node()
     taken_by_a_neighbour(node)
     effective, partition = node.findings("cpusets")
@@ -35,7 +35,7 @@ def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
     )
 
 
-def test_a_partition_of_cpus_that_no_pod_is_to_have_is_no_finding() -> None:
+def test_a_partition_of_cpus_that_no_pod_may_have_is_not_a_finding() -> None:
     node = clean_node()
     a_partition_of_reserved_cpus(node)
     assert node.findings() == ()
@@ -43,7 +43,7 @@ def test_a_partition_of_cpus_that_no_pod_is_to_have_is_no_finding() -> None:
 
 
 def test_a_partition_inside_a_pod_takes_nothing_from_it() -> None:
-    """As a container of systemd makes one below its own group: its CPUs are still the container's."""
+    """As when systemd in a container creates one below its own cgroup: its CPUs are still the container's."""
     node = clean_node()
     below = f"{node.server}/init.scope"
     node.cpuset(node.server, cpus=OWN, effective="1", mems="0")
@@ -54,7 +54,7 @@ def test_a_partition_inside_a_pod_takes_nothing_from_it() -> None:
     assert found.message.endswith(f"it has taken CPU 5 from {node.server} and all groups outside")
 
 
-def test_lists_on_the_way_to_a_remote_partition_are_at_work() -> None:
+def test_lists_on_the_path_to_a_remote_partition_are_in_effect() -> None:
     """A remote partition needs them all the way from the root (cgroup-v2, since Linux 6.7)."""
     node = clean_node()
     for group in ("/kubepods.slice", node.server.rpartition("/")[0], node.server):
@@ -67,8 +67,8 @@ def test_lists_on_the_way_to_a_remote_partition_are_at_work() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_node_that_is_left_fewer_cpus_from_outside_is_told_so(version: int) -> None:
-    """As in LXC: the groups above the node's root are not to be seen, the root's effective CPUs are."""
+def test_a_node_that_is_limited_to_fewer_cpus_from_outside_is_reported(version: int) -> None:
+    """As in LXC: the cgroups above the node's root are not visible, but the root's effective CPUs are."""
     node = clean_node(version)
     name = "cpuset.cpus.effective" if version == 2 else "cpuset.effective_cpus"
     node.files[f"{node.at('cpuset')}/{name}"] = "0-4\n"

@@ -1,4 +1,4 @@
-"""What the running kubelet answers against its state files."""
+"""The running kubelet's answers against its state files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def found(answers: PodResources, snapshot: NodeSnapshot | None = None) -> list[A
     return [(each.code, each.expected, each.detected) for each in audit(whole, ["answers"])]
 
 
-def test_a_kubelet_that_says_what_its_files_say() -> None:
+def test_a_kubelet_that_agrees_with_its_files() -> None:
     assert found(answered()) == []
     assert unchecked(node()._replace(answers=answered()), ["answers"]) == ()
     assert audit(node(), ["answers"]) == ()
@@ -64,7 +64,7 @@ def test_other_devices() -> None:
     ]
 
 
-def test_pods_that_one_of_both_does_not_know() -> None:
+def test_pods_that_only_one_of_the_two_knows() -> None:
     assert found(PodResources(())) == [("answer-lacks-pod", OWN, "not listed")]
     new = PodAllocation("ai", "new", (ContainerAllocation("main", CPUSet.of([3])),))
     answers = answered()
@@ -77,7 +77,7 @@ def test_a_kubelet_that_has_not_read_its_configuration_yet() -> None:
     assert found(answered(allocatable="")) == [("allocatable-differs", "1-3,5-7", "none")]
 
 
-def test_what_was_not_answered_and_who_is_not_known_was_not_checked() -> None:
+def test_missing_answers_and_unknown_pods_are_reported_as_unchecked() -> None:
     snapshot = node()._replace(answers=PodResources(problems=("kubelet.sock: nobody listens",)))
     assert [each.missing for each in unchecked(snapshot, ["answers"])] == [
         "the kubelet's answer (--pod-resources): kubelet.sock: nobody listens"

@@ -20,7 +20,7 @@ from tests.audit.node_tree import DATABASE, SERVER, clean_node, entries
 
 
 def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> None:
-    """As in a debugging pod: groups of others are named from the pod's own group upwards."""
+    """As in a debugging pod: other cgroups are named relative to the pod's own cgroup."""
     node = clean_node()
     for path in [path for path in node.files if path.startswith("proc/") and path.endswith("/cgroup")]:
         node.files[path] = node.files[path].replace("0::/", "0::/../../../")
@@ -31,8 +31,8 @@ def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> 
     assert [finding.place.subject for finding in node.findings()] == ["cgroup /system.slice", "cgroup /"]
 
 
-def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() -> None:
-    """To read numa_maps holds the process up while its pages are counted."""
+def test_processes_are_read_no_more_closely_than_writing_groups_takes() -> None:
+    """Reading numa_maps pauses the process while its pages are counted."""
     node, read = clean_node(), []
 
     class Noted(MemoryTree):
@@ -49,13 +49,13 @@ def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() ->
     assert closer == {str(leader.pid) for seen in whole.containers for leader in seen.processes}
 
 
-def test_a_path_without_end_is_the_hosts() -> None:
+def test_an_endless_path_belongs_to_the_host() -> None:
     node = clean_node()
     node.process(71, "sh", "/a" * 1_000_000, "0-7")
     assert [finding.place.subject for finding in node.findings()] == ["cgroup /"]
 
 
-def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
+def test_a_groups_name_in_a_command_is_only_a_name() -> None:
     node = clean_node()
     evil = f"{node.server}/$(reboot); x"
     node.cpuset(evil, cpus="2", effective="2", mems="0")
@@ -68,8 +68,8 @@ def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["--all", "-f/etc/x", "$(reboot)", "a b; x"])
-def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
-    """No API server takes such names, but a file of pods may have any."""
+def test_a_pods_name_in_a_command_is_never_an_option(name: str) -> None:
+    """No API server accepts such names, but a file of pods may contain them."""
     node = clean_node()
     pods = {uid: pod._replace(name=name, namespace=name) for uid, pod in node.pods().items()}
     entries(node, DATABASE, server="1")
@@ -84,7 +84,7 @@ def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
     assert question == ["kubectl", "-n", name, "get", "pod", "-o", "json", *dashes, name]
 
 
-def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
+def test_a_units_name_in_a_command_is_never_an_option() -> None:
     node = clean_node()
     node.process(71, "sh", "/--now.slice/x.service", "0-7")
     (finding,) = node.findings()
@@ -102,10 +102,10 @@ def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
     ],
     ids=["threads", "memory"],
 )
-def test_what_is_beyond_a_bound_is_told(
+def test_exceeding_a_limit_is_reported(
     bounds: Mapping[str, int], reported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clean answer about half of the threads would be a wrong one."""
+    """A clean answer based on half of the threads would be wrong."""
     for name, bound in bounds.items():
         monkeypatch.setattr(f"cpuctl.capture.node.{name}", bound)
     node = clean_node()
@@ -114,7 +114,7 @@ def test_what_is_beyond_a_bound_is_told(
     assert [(each.path, each.reason) for each in files.unreadable] == [("proc", reported)]
 
 
-def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
+def test_an_unreadable_state_is_not_clean() -> None:
     known = clean_node().known()._replace(state=KubeletState(closed=("/var/lib/kubelet/cpu_manager_state",)))
     snapshot = take_snapshot(NodeFiles(MemoryTree({}), str), known, no_progress)
     assert node_answer(snapshot)["cpuManagerState"] == "closed"
@@ -132,8 +132,8 @@ def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:
     assert verdict[node.server] == "not checked"
 
 
-def test_where_there_are_no_groups_of_pods_nobody_is_gone() -> None:
-    """A kubelet with cgroupsPerQOS=false makes none."""
+def test_without_groups_of_pods_no_pod_is_gone() -> None:
+    """A kubelet with cgroupsPerQOS=false creates none."""
     node = clean_node()
     node.named = False
     for path in [path for path in node.files if "kubepods" in path]:
@@ -142,7 +142,7 @@ def test_where_there_are_no_groups_of_pods_nobody_is_gone() -> None:
     assert node.codes("cpusets") == []
 
 
-def test_the_tree_of_another_driver_that_was_left_does_not_hide_the_kubelets_own() -> None:
+def test_the_left_over_tree_of_another_driver_does_not_hide_the_kubelets_own() -> None:
     node = clean_node()
     node.cpuset("/kubepods")
     node.cpuset("/kubepods/besteffort")
@@ -151,7 +151,7 @@ def test_the_tree_of_another_driver_that_was_left_does_not_hide_the_kubelets_own
 
 
 def test_pods_of_another_kubelet_are_not_judged_by_this_ones_state() -> None:
-    """As on a host of several kind nodes, each with a root of its own."""
+    """As on a host of several kind nodes, each with its own root."""
     node = clean_node(root=("node1",))
     other = "/node2.slice/node2-kubepods.slice/node2-kubepods-podffff.slice"
     node.cpuset(f"{other}/cri-containerd-{'ff' * 32}.scope", cpus="6")

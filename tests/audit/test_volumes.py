@@ -1,4 +1,4 @@
-"""The file in which a container reads its CPUs (KEP-6122), against the state and its control group."""
+"""The file from which a container reads its CPUs (KEP-6122), against the state and its cgroup."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def telling(text: str | None, web: str | None = "") -> NodeTree:
 
 
 def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Finding, ...]:
-    """Check the volumes of a node whose database reads its CPUs as *refs* say, by default in a file."""
+    """Check the volumes of a node whose database reads its CPUs as *refs* specify, from a file by default."""
     pods = node.pods()
     pods[DATABASE] = pods[DATABASE]._replace(field_refs=refs or (OF_SERVER,))
     pods[WEB] = pods[WEB]._replace(field_refs=(OF_FRONT,))
     known = node.known(pods)._replace(live=live)
     files = NodeFiles(MemoryTree(dict(node.files)), str)
-    # Processes are not looked at: those of a live node are this machine's.
+    # Processes are not read: those of a live node would be this machine's.
     snapshot = take_snapshot(files, known._replace(live=False), no_progress)
     reported = take_snapshot(files, known, no_progress).downward_files
     return audit(snapshot._replace(downward_files=reported), ["volumes"])
@@ -48,25 +48,25 @@ def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[st
     return {each.code: str(each.severity) for each in read(node, *refs, live=live)}
 
 
-def test_files_that_tell_the_state_are_fine() -> None:
+def test_files_that_match_the_state_are_fine() -> None:
     assert not read(telling(OWN))
     assert {"volumes": 1} | dict.fromkeys(codes(telling(OWN))) == {"volumes": 1}
 
 
-def test_a_stale_file_of_a_container_that_has_other_cpus() -> None:
+def test_a_stale_file_of_a_container_with_other_cpus() -> None:
     (found,) = read(telling("1-2,5"))
     assert (found.code, str(found.severity)) == ("assigned-cpuset-stale", "error")
     assert (found.expected, found.detected) == (OWN, "1-2,5")
     assert "its control group 1,5, but it reads 1-2,5 in /var/lib/kubelet/pods/" in found.message
 
 
-def test_a_stale_file_before_the_control_group_has_followed() -> None:
+def test_a_stale_file_before_the_control_group_is_updated() -> None:
     node = telling("1,5")
     node.state = replace(node.state, entries={DATABASE: {"server": CPUSet.parse("1-2,5-6")}})
     assert codes(node) == {"assigned-cpuset-stale": "warning"}
 
 
-def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
+def test_cpus_to_be_released_are_no_longer_in_the_file() -> None:
     node = telling("1")
     assert codes(node) == {"assigned-cpuset-stale": "error"}
     node.configured = node.configured._replace(delays=True)
@@ -80,7 +80,7 @@ def test_a_container_that_shares_reads_nothing() -> None:
 
 
 def test_a_container_in_its_pods_pool_reads_nothing() -> None:
-    """The state names the pool for it (KEP-5526)."""
+    """The state has the pool as its entry (KEP-5526)."""
     node = telling("")
     node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
     pods = node.pods()
@@ -99,7 +99,7 @@ def test_a_file_that_is_missing() -> None:
     assert codes(telling(None)) == {"assigned-cpuset-missing": "error"}
 
 
-def test_what_is_no_list_of_cpus_is_not_shown() -> None:
+def test_an_invalid_list_of_cpus_is_not_shown() -> None:
     (found,) = read(telling("root:x:0:0"))
     assert found.detected == "not a CPU list"
     assert "root" not in found.message
@@ -110,13 +110,13 @@ def test_a_path_out_of_the_volume_is_passed_over(name: str) -> None:
     assert not codes(telling(None), replace(OF_SERVER, name=name))
 
 
-def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:
+def test_an_older_kubelet_does_not_update_the_file() -> None:
     node = telling("1")
     node.configured = node.configured._replace(has_assigned=False)
     assert codes(node) == {"assigned-cpuset-unserved": "warning"}
 
 
-def test_a_gate_that_is_off_is_worth_knowing() -> None:
+def test_a_disabled_gate_is_reported() -> None:
     node = telling(OWN)
     node.configured = node.configured._replace(takes_assigned=False)
     assert codes(node) == {"assigned-cpuset-gate": "note"}
@@ -131,7 +131,7 @@ def test_a_recording_without_volumes_is_not_checked() -> None:
     assert gap.missing.startswith("volume files")
 
 
-def test_without_the_pods_nobody_knows_who_reads_what() -> None:
+def test_without_the_pods_the_readers_of_files_are_unknown() -> None:
     node = telling(OWN)
     node.named = False
     (gap,) = unchecked(node.snapshot(), ["volumes"])

@@ -48,7 +48,7 @@ COMMAND = ("/usr/bin/kubelet", *FLAGS, f"--token={SECRETS[3]}", "-v=2")
 
 
 def status(name: str, pid: int, *, parent: int = 1, user: int = 0, cpus: str = "0-7", ids: str = "") -> str:
-    """Write the lines of /proc/PID/status that are read, among others."""
+    """Write the lines of /proc/PID/status that are read, and some others."""
     return (
         f"Name:\t{name}\nUmask:\t0022\nPid:\t{pid}\nPPid:\t{parent}\nUid:\t{user}\t{user}\t{user}\t{user}\n"
         f"NSpid:\t{ids or pid}\nCpus_allowed:\tff\nCpus_allowed_list:\t{cpus}\nMems_allowed_list:\t0-1\n"
@@ -116,7 +116,7 @@ def node_texts() -> dict[str, str]:
 
 
 class ClosedTree:
-    """A tree some of whose paths this user may not read."""
+    """A tree with some paths that this user may not read."""
 
     def __init__(self, below: Tree, *closed: str) -> None:
         self._below = below
@@ -145,7 +145,7 @@ def node(
     architecture: str = "",
     kubelet_version: tuple[str, str] = ("", ""),
 ) -> Node:
-    """Make a node of texts, all of them by default; *closed* are beginnings of unreadable paths."""
+    """Make a node from texts, all of them by default; *closed* are prefixes of unreadable paths."""
     tree = ClosedTree(MemoryTree(node_texts() if texts is None else texts), *closed)
     return Node(tree=tree, follow=follow, architecture=architecture, kubelet_version=kubelet_version)
 

@@ -1,4 +1,4 @@
-"""An anonymized capture names nobody, and still fits together."""
+"""An anonymized capture contains no names, and is still consistent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE = "var/lib/kubelet/cpu_manager_state"
 
 
 def everything(collected: Collected) -> str:
-    """Return all that would be written: names, links and texts."""
+    """Return everything that would be written: names, links and texts."""
     return repr(make_capture(collected, cpuctl="test"))
 
 
@@ -51,13 +51,13 @@ def test_state_groups_and_processes_still_name_the_same_pod() -> None:
     assert after.processes[-1].cgroup == "/" + group.removeprefix("sys/fs/cgroup/").rpartition("/")[0]
 
 
-def test_the_manifest_says_so() -> None:
+def test_the_manifest_says_that_the_capture_is_anonymized() -> None:
     manifest = make_capture(anonymized(recorded()), cpuctl="test").manifest
     assert (manifest["anonymized"], manifest["stateChecksumsValid"]) == (True, False)
     assert "--hostname-override=node1" in (manifest["kubelet"]["flags"] or ())
 
 
-def test_the_groups_that_the_kubelet_is_told_of_are_the_groups_of_the_node() -> None:
+def test_the_groups_that_the_kubelet_is_configured_with_are_the_groups_of_the_node() -> None:
     texts = node_texts()
     texts["proc/90/status"] = texts["proc/1/status"]
     texts["proc/90/cgroup"] = "0::/acme.slice\n"
@@ -66,13 +66,13 @@ def test_the_groups_that_the_kubelet_is_told_of_are_the_groups_of_the_node() -> 
     assert config["kubeletCgroups"] == after.processes[-1].cgroup == "/group1.slice"
 
 
-def test_what_could_not_be_read_is_anonymized_too() -> None:
+def test_unreadable_paths_are_anonymized_too() -> None:
     closed = f"sys/fs/cgroup/{POD}/cpu.max"
     (refused,) = anonymized(recorded(node_texts(), closed)).unreadable
     assert refused.path == closed.replace(SYSTEMD_UID, UID_1.replace("-", "_"))
 
 
-def test_a_state_file_that_cannot_be_understood_is_left_out() -> None:
+def test_an_unknown_state_file_is_left_out() -> None:
     texts = node_texts() | {STATE: f'{{"entries":{{"{UID}":'}
     after = anonymized(recorded(texts))
     assert STATE not in after.members
@@ -193,6 +193,6 @@ def test_one_pod_has_one_pseudonym_in_all_parts_of_a_file() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"data": "{"}'])
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_invalid_json_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^the file is not JSON"):
         anonymous_state(text, Pseudonyms())

@@ -44,7 +44,7 @@ EMPTY = Collected(live=True, members={}, processes=(), kubelet=KubeletFacts(), a
     [recorded(), recorded({}), recorded(node_texts(), "sys", "proc", "var"), EMPTY],
     ids=["a node", "no node", "nothing readable", "empty"],
 )
-def test_the_manifest_follows_its_schema_and_is_what_is_answered(collected: Collected) -> None:
+def test_the_manifest_follows_its_schema_and_equals_the_answer(collected: Collected) -> None:
     found = manifest(collected)
     check(found)
     assert found == make_capture(collected, cpuctl="1.2").manifest
@@ -57,7 +57,7 @@ def test_the_manifest_comes_first_then_checksums_then_all_files_in_order() -> No
     assert "processes.jsonl" in rest
 
 
-def test_it_says_what_is_recorded() -> None:
+def test_the_manifest_lists_what_is_recorded() -> None:
     found = manifest(record(node(kubelet_version=("v1.36.2", "/usr/bin/kubelet"))))
     assert (found["layoutVersion"], found["cpuctl"], found["source"]) == ("v1", "1.2", "directory")
     assert (found["anonymized"], found["stateChecksumsValid"]) == (False, True)
@@ -75,7 +75,7 @@ def test_it_says_what_is_recorded() -> None:
     assert sum(area["entries"] for area in found["areas"]) == found["members"]
 
 
-def test_it_says_what_is_not_recorded_and_why() -> None:
+def test_the_manifest_lists_what_is_not_recorded_and_why() -> None:
     refused = manifest(recorded(node_texts(), "var/lib/kubelet", "proc/80"))["unreadable"]
     assert {each["path"]: each["reason"] for each in refused} == {
         "proc/80/status": "permission denied",
@@ -96,7 +96,7 @@ def test_it_says_what_is_not_recorded_and_why() -> None:
     }
 
 
-def test_the_time_is_told_only_when_it_is_asked_for() -> None:
+def test_the_time_is_recorded_only_on_request() -> None:
     assert "recordedAt" not in manifest(recorded())
     later = make_capture(recorded(), cpuctl="1.2", recorded_at="2026-11-20T20:00:00+00:00").manifest
     assert later["recordedAt"] == "2026-11-20T20:00:00+00:00"
@@ -114,7 +114,7 @@ def test_every_file_has_its_checksum() -> None:
 
 
 def test_checksums_escape_names_as_sha256sum_does() -> None:
-    """Systemd writes dashes inside of a name as a backslash and digits."""
+    """Systemd escapes dashes inside a name as a backslash and digits."""
     group = r"sys/fs/cgroup/kubepods\x2da"
     sums = members(recorded({"sys/fs/cgroup/cgroup.controllers": "", f"{group}/cpu.max": "max\n"}))
     digest = hashlib.sha256(b"max\n").hexdigest()
@@ -122,7 +122,7 @@ def test_checksums_escape_names_as_sha256sum_does() -> None:
 
 
 def test_no_secret_is_in_any_member() -> None:
-    """Neither of the configuration nor of command lines, environments, keys or serial numbers."""
+    """Neither from the configuration nor from command lines, environments, keys or serial numbers."""
     texts = node_texts()
     for secret in SECRETS:
         assert any(secret in text for text in texts.values())
@@ -134,7 +134,7 @@ def test_a_capture_stays_small_enough_to_be_read(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(node_files, "MAX_MEMBERS", node_files._SPARE_MEMBERS + 10)
     found = manifest(recorded())
     check(found)
-    assert found["members"] == 11  # and the processes, which have room of their own
+    assert found["members"] == 11  # and the processes, which have a separate limit
     assert found["areas"][-1]["name"] == "limits"
     assert "files are left out" in found["areas"][-1]["notes"][0]
 
@@ -145,7 +145,7 @@ def test_texts_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(text) for text in collected.members.values() if isinstance(text, str)) <= 5
 
 
-def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
+def test_names_that_are_not_text_are_left_out(tmp_path: Path) -> None:
     collected = recorded({"proc/irq/24/eth\udcff/x": "", "proc/irq/24/smp_affinity_list": "0\n"})
     assert set(collected.members) == {"proc/irq/24/smp_affinity_list"}
     (refused,) = collected.unreadable
@@ -170,7 +170,7 @@ def packed(members: Mapping[str, Content], compression: Compression = Compressio
 
 
 @pytest.mark.parametrize("compression", Compression)
-def test_our_reader_gets_back_what_was_written(compression: Compression, tmp_path: Path) -> None:
+def test_cpuctl_reads_back_what_was_written(compression: Compression, tmp_path: Path) -> None:
     path = tmp_path / f"node{compression}"
     path.write_bytes(packed(MEMBERS, compression))
     tree = read_archive(path)
@@ -180,7 +180,7 @@ def test_our_reader_gets_back_what_was_written(compression: Compression, tmp_pat
     assert {"a", "cpu0", "empty", "fs", "node0", "Füße"} == set(tree.names("sys"))
 
 
-def test_tar_gets_it_too() -> None:
+def test_tar_reads_it_back_too() -> None:
     with tarfile.open(fileobj=io.BytesIO(packed(MEMBERS))) as tar:
         members = tar.getmembers()
         assert [member.name for member in members] == list(MEMBERS)
@@ -205,11 +205,11 @@ def test_the_same_node_gives_the_same_bytes(compression: Compression) -> None:
 @pytest.mark.parametrize(
     ("name", "want"), [("a.tar", ".tar"), ("a.tar.gz", ".tar.gz"), ("d/a.b.tar.xz", ".tar.xz")]
 )
-def test_the_name_tells_the_compression(name: str, want: str) -> None:
+def test_the_file_name_determines_the_compression(name: str, want: str) -> None:
     assert compression_of(name) == want
 
 
 @pytest.mark.parametrize("name", ["a", "a.zip", "a.tar.zst", "a.tgz", "tar", "a.tar/"])
-def test_other_names_tell_none(name: str) -> None:
+def test_other_file_names_mean_no_compression(name: str) -> None:
     with pytest.raises(ValueError, match=r"expected a name that ends in \.tar, \.tar\.gz, \.tar\.xz"):
         compression_of(name)

@@ -1,4 +1,4 @@
-"""A node's files on a disk: links are followed where the kubelet follows them, and never out of the tree."""
+"""A node's files on disk: links are followed where the kubelet follows them, and never out of the tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.capture.node_texts import CONFIG, CPU_STATE, node_texts, recorded, wr
 HOME = "var/lib/kubelet"
 
 
-def test_a_directory_is_recorded_as_its_texts_are(tmp_path: Path) -> None:
+def test_a_directory_is_recorded_like_its_texts(tmp_path: Path) -> None:
     root = written(node_texts(), tmp_path)
     assert record(recorded_node(root)) == recorded()
 
@@ -32,7 +32,7 @@ def test_a_linked_home_of_the_kubelet_is_followed(tmp_path: Path) -> None:
     assert set(record(recorded_node(root)).members) == {f"{HOME}/config.yaml", f"{HOME}/cpu_manager_state"}
 
 
-def test_a_link_out_of_the_tree_is_refused(tmp_path: Path) -> None:
+def test_a_link_out_of_the_tree_is_rejected(tmp_path: Path) -> None:
     """An image's absolute links would lead to files of the host."""
     outside = written({"config.yaml": CONFIG}, tmp_path / "outside")
     root = written({f"{HOME}/x": ""}, tmp_path / "root")
@@ -43,8 +43,8 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "kept"), [(CPU_STATE, True), ("root:x:0:0\n", False), ('{"a": 1}', False)])
-def test_a_linked_state_file_is_recorded_where_it_is_one(text: str, kept: bool, tmp_path: Path) -> None:
-    """It is kept as it is: nobody is to get another file of the node's into a recording."""
+def test_a_linked_state_file_is_recorded_only_if_it_is_one(text: str, kept: bool, tmp_path: Path) -> None:
+    """It is kept as it is: no other file of the node may get into a recording."""
     root = written({"data/state": text, f"{HOME}/x": ""}, tmp_path / "root")
     (root / HOME / "cpu_manager_state").symlink_to("/data/state")
     collected = record(recorded_node(root))
@@ -53,7 +53,7 @@ def test_a_linked_state_file_is_recorded_where_it_is_one(text: str, kept: bool, 
     assert (refused in collected.unreadable) != kept
 
 
-def test_what_climbs_out_of_the_tree_is_noted(tmp_path: Path) -> None:
+def test_paths_out_of_the_tree_are_noted(tmp_path: Path) -> None:
     root = written({f"{HOME}/x": ""}, tmp_path / "root")
     for name in ("config.yaml", "cpu_manager_state"):
         (root / HOME / name).symlink_to("../../../../outside")

@@ -1,4 +1,4 @@
-"""What a recording tells about its kubelet, and what is made of strangers' archives."""
+"""What a recording shows about its kubelet, and how foreign archives are handled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
 def files(texts: dict[str, str], *closed: str) -> dict[str, str | None]:
-    """Record a node of texts and return the archive's files."""
+    """Record a node from texts and return the archive's files."""
     collected = record(node(texts, *closed, kubelet_version=("v1.37.1", "/usr/bin/kubelet")))
     members = make_capture(collected, cpuctl="1").members
     return {path: text if isinstance(text, str) else None for path, text in members}
@@ -32,7 +32,7 @@ def reported(found: dict[str, str | None]) -> RecordedKubelet:
     return recorded_kubelet(MemoryTree(found), "node7")
 
 
-def test_a_capture_brings_its_kubelet() -> None:
+def test_a_capture_includes_its_kubelet() -> None:
     found = files(node_texts())
     kubelet = reported(found)
     assert kubelet == RecordedKubelet(
@@ -43,7 +43,7 @@ def test_a_capture_brings_its_kubelet() -> None:
         runs=True,
         other_flags=("token",),
     )
-    assert len(FLAGS) == 3  # two of them say only where its files are, and who it is
+    assert len(FLAGS) == 3  # two of them show only where its files are, and under which name it is registered
 
 
 def test_drop_ins_of_a_node_without_a_running_kubelet_are_perhaps_not_used() -> None:
@@ -52,7 +52,7 @@ def test_drop_ins_of_a_node_without_a_running_kubelet_are_perhaps_not_used() -> 
     assert (drop_ins.name, drop_ins.used) == ("/etc/kubernetes/kubelet.conf.d", False)
 
 
-def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
+def test_drop_ins_are_sorted_as_the_kubelet_reads_them() -> None:
     names = ("9.conf", "10.conf", "b.conf", "b/c.conf", ".hidden.conf")
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
     found = files({**texts, **{f"opt/d/{name}": f"{HEAD}maxPods: 7" for name in names}})
@@ -66,8 +66,8 @@ def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
 
 
 @pytest.mark.parametrize("content", ["{", f"{HEAD}maxPods: 1\nmaxPods: 2", ""])
-def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> None:
-    """Without them the configuration would be another one: a kubelet may well refuse to start with them."""
+def test_incompletely_recorded_drop_ins_are_not_used(content: str) -> None:
+    """Without them the configuration would differ: a kubelet might not start with them."""
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
     drop_ins = reported(files({**texts, "opt/d/a.conf": content, "opt/d/b.conf": HEAD})).drop_ins
     assert drop_ins is not None
@@ -77,12 +77,12 @@ def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> 
         list(drop_ins.files())
 
 
-def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:
+def test_a_configuration_that_could_not_be_recorded_is_not_missing() -> None:
     assert reported(files(node_texts(), CONFIG)).config_refused
     assert not reported(files({})).config_refused
 
 
-def test_a_plain_directory_may_have_a_configuration_alone() -> None:
+def test_a_plain_directory_may_have_only_a_configuration() -> None:
     assert reported({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(
         config=HEAD, flags_gap="no kubelet process or unit was found"
     )
@@ -90,7 +90,7 @@ def test_a_plain_directory_may_have_a_configuration_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "an extension"}', "[" * 100_000])
-def test_other_programs_manifests_are_passed_over(text: str) -> None:
+def test_manifests_of_other_programs_are_skipped(text: str) -> None:
     assert reported({"MANIFEST.json": text}) == RecordedKubelet()
 
 
@@ -111,21 +111,21 @@ def edited(**members: Any) -> dict[str, str | None]:
         ({"kubelet": {"config": {"state": "absent"}, "version": 5}}, "kubelet.version: expected a string"),
     ],
 )
-def test_a_manifest_that_nobody_wrote_is_refused_with_the_place(members: dict[str, Any], want: str) -> None:
+def test_an_invalid_manifest_is_rejected_with_its_place(members: dict[str, Any], want: str) -> None:
     with pytest.raises(InputError) as error:
         reported(edited(**members))
     assert str(error.value).startswith("MANIFEST.json")
     assert want in str(error.value)
 
 
-def test_a_capture_tells_what_it_lacks() -> None:
+def test_a_capture_reports_its_gaps() -> None:
     found = files(node_texts(), CONFIG)
     assert list(recorded_gaps(MemoryTree(found))) == [Unreadable(CONFIG, "permission denied")]
     assert list(recorded_gaps(MemoryTree({}))) == []
 
 
 @pytest.mark.parametrize("gaps", ["x", [1], [{"path": 1, "reason": "x"}], [{"path": "x"}]])
-def test_a_list_of_gaps_that_is_none_is_refused(gaps: object) -> None:
+def test_an_invalid_list_of_gaps_is_rejected(gaps: object) -> None:
     found = files(node_texts())
     manifest = json.loads(found["MANIFEST.json"] or "")
     found["MANIFEST.json"] = json.dumps(manifest | {"unreadable": gaps})

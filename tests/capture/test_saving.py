@@ -68,7 +68,7 @@ def test_a_failure_leaves_everything_as_it_was(
     )
 
 
-def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_created_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "node.tar"
 
     def write(file: IO[bytes]) -> None:
@@ -105,23 +105,23 @@ def test_an_existing_file_needs_force(tmp_path: Path) -> None:
     check_target(path, replace=True)
 
 
-def test_a_directory_that_is_missing_is_noticed_before_the_work(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such directory"):
         check_target(tmp_path / "missing" / "node.tar", replace=False)
 
 
-def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_through_a_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NodeAccessError, match="cannot be written"):
         check_target(tmp_path / "file" / "node.tar", replace=False)
 
 
-def test_a_name_that_is_too_long_for_its_neighbour_is_refused(tmp_path: Path) -> None:
+def test_a_name_too_long_for_its_hidden_name_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(NodeAccessError, match="cannot be written: the name is too long"):
         save(tmp_path / ("a" * 254), writing(b""), replace=False)
 
 
-def test_what_another_run_has_cleaned_away_is_no_failure(tmp_path: Path) -> None:
+def test_files_cleaned_up_by_another_run_are_not_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "node.tar"
     path.write_bytes(b"old")
     # The second run finds the first one's hidden names, and takes those without a lock for a dead one's.
@@ -136,7 +136,7 @@ def test_what_another_run_has_cleaned_away_is_no_failure(tmp_path: Path) -> None
     assert [each.name for each in tmp_path.iterdir()] == ["node.tar"]
 
 
-def test_a_file_that_is_replaced_while_it_gets_its_second_name_is_no_failure(
+def test_a_file_replaced_while_it_gets_its_second_name_is_not_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "node.tar"
@@ -158,7 +158,7 @@ def _save_often(path: Path) -> None:
         save(path, writing(b"new"), replace=True)
 
 
-def test_a_link_that_takes_the_place_meanwhile_is_no_pattern(
+def test_a_link_that_replaces_the_file_meanwhile_is_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "node.tar"

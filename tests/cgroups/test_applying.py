@@ -1,4 +1,4 @@
-"""Applying changes: on plain files that behave, on others, and on a real kernel where there is one."""
+"""Applying changes: on plain files that accept writes, on others, and on a real kernel if available."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def steps(applied: Applied) -> list[str]:
     return [f"{entry.step} {entry.change.group}" for entry in applied.entries]
 
 
-def test_all_changes_are_made_and_told(tmp_path: Path) -> None:
+def test_all_changes_are_made_and_reported(tmp_path: Path) -> None:
     groups(tmp_path, a="0-3", b="4-7")
     log: list[LogEntry] = []
     applied = applier(tmp_path, log=log).apply([change("a", "0-3", "0-1"), change("b", "4-7", "2-7")])
@@ -56,12 +56,12 @@ def test_all_changes_are_made_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["a", "b", "c"])
-def test_whichever_write_fails_everything_is_as_before(tmp_path: Path, broken: str) -> None:
+def test_any_failed_write_restores_the_previous_state(tmp_path: Path, broken: str) -> None:
     groups(tmp_path, a="0", b="1", c="2")
     wanted = [change(name, str(index), "3") for index, name in enumerate("abc")]
     file = tmp_path / broken / "cpuset.cpus"
     text = file.read_text()
-    # A file that can be read and not written, by root either: its effective twin disagrees.
+    # A file that can be read but not written, even by root: its effective twin disagrees.
     (tmp_path / broken / "cpuset.cpus.effective").write_text("7\n")
     applied = applier(tmp_path).apply(wanted)
     assert applied.failure is not None
@@ -71,21 +71,21 @@ def test_whichever_write_fails_everything_is_as_before(tmp_path: Path, broken: s
     assert file.read_text() == text
 
 
-def test_a_value_that_somebody_else_has_changed_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_value_changed_by_another_process_is_not_overwritten(tmp_path: Path) -> None:
     groups(tmp_path, a="0-3", b="5")
     applied = applier(tmp_path).apply([change("a", "0-3", "0"), change("b", "4", "6")])
     assert steps(applied) == ["written /a", "failed /b", "restored /a"]
     assert values(tmp_path) == {"a": "0-3", "b": "5"}
 
 
-def test_a_group_that_has_gone_is_passed_over(tmp_path: Path) -> None:
+def test_a_group_that_is_gone_is_skipped(tmp_path: Path) -> None:
     groups(tmp_path, b="4")
     applied = applier(tmp_path).apply([change("a", "0-3", "0"), change("b", "4", "6")])
     assert steps(applied) == ["gone /a", "written /b"]
 
 
-def test_a_group_that_has_lost_its_file_has_not_gone(tmp_path: Path) -> None:
-    """On v2 somebody has turned the controller off: the container runs, and may run everywhere."""
+def test_a_group_that_has_lost_its_file_is_not_gone(tmp_path: Path) -> None:
+    """On v2 the controller was disabled: the container still runs, and may run everywhere."""
     groups(tmp_path, b="4")
     (tmp_path / "a").mkdir()
     applied = applier(tmp_path).apply([change("b", "4", "6"), change("a", "0-3", "0")])
@@ -95,7 +95,7 @@ def test_a_group_that_has_lost_its_file_has_not_gone(tmp_path: Path) -> None:
 
 
 class _Rival(GroupFiles):
-    """Writes another value right behind our first."""
+    """Writes another value right after our first one."""
 
     def write(self, group: str, name: str, text: str) -> None:
         super().write(group, name, text)
@@ -103,7 +103,7 @@ class _Rival(GroupFiles):
             super().write(group, name, "7")
 
 
-def test_a_rival_right_behind_us_keeps_what_it_wrote(tmp_path: Path) -> None:
+def test_a_concurrent_writer_right_after_us_keeps_its_value(tmp_path: Path) -> None:
     groups(tmp_path, a="0-3")
     rival = Applier(files=_Rival(tmp_path, time.sleep), log=lambda _: None, interrupted=bool)
     applied = rival.apply([change("a", "0-3", "0")])
@@ -146,7 +146,7 @@ real_kernel = pytest.mark.skipif(
 
 @pytest.fixture
 def kernel_groups() -> Iterator[Path]:
-    """Make groups of our own below the real hierarchy, with a process in one of them."""
+    """Create our own cgroups below the real hierarchy, with a process in one of them."""
     root = V1 / f"cpuctl-test-{os.getpid()}"
     made = [root, root / "a", root / "b"]
     for group in made:
@@ -163,15 +163,15 @@ def kernel_groups() -> Iterator[Path]:
 
 
 @real_kernel
-def test_a_real_kernel_takes_the_changes(kernel_groups: Path) -> None:
+def test_a_real_kernel_accepts_the_changes(kernel_groups: Path) -> None:
     wanted = [change("a", "0-1", "1"), change("b", "0-1", "0")]
     assert steps(applier(kernel_groups).apply(wanted)) == ["written /a", "written /b"]
     assert values(kernel_groups) == {"a": "1", "b": "0"}
 
 
 @real_kernel
-def test_what_a_real_kernel_refuses_is_undone(kernel_groups: Path) -> None:
-    """A group with a task cannot be emptied, and none can have CPUs that its parent has not."""
+def test_changes_that_a_real_kernel_rejects_are_undone(kernel_groups: Path) -> None:
+    """A cgroup with a task cannot be emptied, and none can have CPUs that its parent does not have."""
     for refused, error in (("", "No space left"), ("0-9", "")):
         applied = applier(kernel_groups).apply([change("b", "0-1", "0"), change("a", "0-1", refused)])
         assert applied.failure is not None

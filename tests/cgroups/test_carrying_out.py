@@ -1,4 +1,4 @@
-"""Carrying writes out on plain files: what ends it, and what is undone."""
+"""Applying and watching writes on plain files: what stops them, and what is undone."""
 
 from __future__ import annotations
 
@@ -53,26 +53,26 @@ def carried(
     return carry_out(CHANGES, applier, Guard(moved, strayed, pause), seconds)
 
 
-def test_what_nobody_rewrites_stays(root: Path) -> None:
+def test_values_that_are_not_rewritten_stay(root: Path) -> None:
     waits: list[float] = []
     outcome = carried(root, seconds=3, pause=waits.append)
     assert (outcome.failure, lists(root)) == ("", ["0-1", "2-5"])
     assert sum(waits) == outcome.watched == 3
 
 
-def test_a_state_that_has_moved_on_before_leaves_everything_alone(root: Path) -> None:
+def test_a_state_changed_before_leaves_everything_unchanged(root: Path) -> None:
     outcome = carried(root, moved=lambda: "moved")
     assert (outcome.failure, outcome.entries, lists(root)) == ("moved", (), ["0-3", "4-5"])
 
 
-def test_a_state_that_moves_on_meanwhile_undoes_everything(root: Path) -> None:
+def test_a_state_changed_meanwhile_undoes_everything(root: Path) -> None:
     answers = iter(["", "", "moved"])
     outcome = carried(root, seconds=5, moved=lambda: next(answers))
     assert (outcome.failure, outcome.left_over, lists(root)) == ("moved", (), ["0-3", "4-5"])
 
 
-def test_a_rival_is_not_fought_over(root: Path) -> None:
-    """What someone else has written since is left to them, and named; all else is put back."""
+def test_values_of_a_concurrent_writer_are_kept(root: Path) -> None:
+    """A value written by another process since is kept and reported; everything else is restored."""
     outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "7"))
     assert "has written '7'" in outcome.failure
     assert lists(root) == ["7", "4-5"]
@@ -91,13 +91,13 @@ def test_a_file_that_was_written_twice_is_named_once(root: Path) -> None:
     ]
 
 
-def test_a_rival_that_has_put_the_old_value_back_leaves_nothing_over(root: Path) -> None:
+def test_a_concurrent_writer_that_restores_the_old_value_leaves_nothing_over(root: Path) -> None:
     outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "0-3"))
     assert outcome.failure
     assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
 
 
-def test_what_falls_out_of_force_undoes_everything(root: Path) -> None:
+def test_a_value_no_longer_in_effect_undoes_everything(root: Path) -> None:
     def narrow(_seconds: float) -> None:
         (root / "a" / "cpuset.cpus.effective").write_text("0")
 
@@ -106,7 +106,7 @@ def test_what_falls_out_of_force_undoes_everything(root: Path) -> None:
     assert lists(root) == ["0-3", "4-5"]
 
 
-def test_a_thread_elsewhere_gets_a_second_look(root: Path) -> None:
+def test_a_thread_elsewhere_is_checked_again(root: Path) -> None:
     answers = iter(["forking", ""])
     assert carried(root, strayed=lambda: next(answers)).failure == ""
     assert lists(root) == ["0-1", "2-5"]
@@ -124,7 +124,7 @@ def test_an_interrupt_at_any_moment_undoes_everything(root: Path, requested: int
     assert (outcome.failure, outcome.left_over, lists(root)) == ("interrupted", (), ["0-3", "4-5"])
 
 
-def test_a_defect_of_ours_leaves_nothing_half_changed(root: Path) -> None:
+def test_an_internal_error_leaves_nothing_half_changed(root: Path) -> None:
     def defect(_seconds: float) -> None:
         raise RuntimeError("defect")
 
@@ -141,15 +141,15 @@ def _raise() -> bool:
     raise RuntimeError("defect")
 
 
-def test_a_container_that_ends_while_it_is_watched_is_no_failure(root: Path) -> None:
+def test_a_container_that_ends_while_it_is_watched_is_not_a_failure(root: Path) -> None:
     def end(_seconds: float) -> None:
         shutil.rmtree(root / "a", ignore_errors=True)
 
     assert carried(root, seconds=2, pause=end).failure == ""
 
 
-def test_a_controller_that_is_turned_off_while_it_is_watched_undoes_everything(root: Path) -> None:
-    """A group without its list is no container that has ended: it runs everywhere now."""
+def test_a_controller_disabled_while_it_is_watched_undoes_everything(root: Path) -> None:
+    """A cgroup without its list is not a container that has ended: it runs everywhere now."""
 
     def turn_off(_seconds: float) -> None:
         (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
@@ -162,7 +162,7 @@ def test_a_controller_that_is_turned_off_while_it_is_watched_undoes_everything(r
     assert (root / "b" / "cpuset.cpus").read_text() == "4-5\n"
 
 
-def test_what_cannot_be_looked_at_undoes_everything(root: Path) -> None:
+def test_a_failed_check_undoes_everything(root: Path) -> None:
     def closed() -> str:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_looked_at_undoes_everything(root: Path) -> None:
     assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
 
 
-def test_what_was_put_back_in_the_end_is_not_left_over() -> None:
+def test_finally_restored_values_are_not_left_over() -> None:
     first = ValueChange("/a", "cpuset.cpus", "0-3", "0-1")
     second = ValueChange("/a", "cpuset.cpus", "0-1", "0-1,6")
     outcome = Outcome(
@@ -222,7 +222,7 @@ def test_which_file_system_a_path_is_on(path: str, kind: str) -> None:
     assert mount.kind == kind
 
 
-def test_threads_are_asked_of_the_kernel(root: Path) -> None:
+def test_threads_are_checked_in_the_kernel(root: Path) -> None:
     """Of this process, once inside and once outside of what its group has."""
     (root / "a" / "tasks").write_text(f"{os.getpid()}\n0\n999999999\n")
     files, here = GroupFiles(root, nothing), CPUSet.of(os.sched_getaffinity(0))

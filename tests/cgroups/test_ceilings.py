@@ -1,4 +1,4 @@
-"""Which CPUs the groups above pods have, by release of the control groups, driver and root."""
+"""Which CPUs the cgroups above pods have, by cgroup version, driver and root."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def found(files: dict[str, str], cgroup_root: str = "/") -> list[tuple[str, str,
 @pytest.mark.parametrize(
     ("groups", "root", "reported"),
     [
-        # Within LXC the root is the container's own group.
+        # Within LXC the root is the container's own cgroup.
         ({"": "0-5"}, "/", [("/", "0-5", "")]),
         ({"": "0-7", "/kubepods.slice": "0-5"}, "/", [("/kubepods.slice", "0-5", "")]),
-        # A partition has CPUs that the root lacks.
+        # A partition has CPUs that the root does not have.
         ({"": "0-3", "/kubepods": "4-7"}, "/", [("/kubepods", "4-7", "")]),
         ({"": "0-7", "/pods.slice": "0-3"}, "/pods", [("/pods.slice", "0-3", "")]),
         (

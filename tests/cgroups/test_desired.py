@@ -1,4 +1,4 @@
-"""What containers are to have, and why it may not be: values in, values out."""
+"""Which CPUs containers should have, and what may prevent it: values in, values out."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def member(
     return RunningContainer(owner=owner, group=group(f"/kubepods/{pod}/{container or ID}", own, own))
 
 
-def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
+def test_containers_without_exclusive_cpus_get_the_pool() -> None:
     found = by_assignment(
         [member("web"), member("db"), member("db", part=ContainerRole.SANDBOX)],
         Assignment(own={ContainerReference("uid-db", "app"): cpus("2-3")}, pool=cpus("0-1,4-7")),
@@ -62,14 +62,14 @@ def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
     ]
 
 
-def test_a_container_without_a_name_is_left_out_where_its_pod_has_cpus_of_its_own() -> None:
+def test_an_unnamed_container_is_left_out_if_its_pod_has_exclusive_cpus() -> None:
     own = {ContainerReference("shop/db", "app"): cpus("2-3")}
     found = by_assignment([member("db", ""), member("web", "")], Assignment(own=own, pool=cpus("0")))
     assert [one.owner.pod for one in found.groups] == ["web"]
     assert [each.subject for each in found.left_out] == ["shop/db/0123456789ab"]
 
 
-def test_a_pod_that_does_not_run_is_named() -> None:
+def test_a_pod_that_does_not_run_is_reported() -> None:
     own = {ContainerReference("shop/db", "app"): cpus("2"), ContainerReference("shop/web", "init"): cpus("3")}
     found = by_assignment([member("web")], Assignment(own=own))
     assert [each.subject for each in found.left_out] == ["shop/db/app"]
@@ -83,7 +83,7 @@ def test_a_container_is_found_by_each_of_its_names(name: tuple[str, str]) -> Non
     assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.groups] == [("db", "5", True)]
 
 
-def test_a_name_that_nobody_has_is_no_container() -> None:
+def test_an_unknown_name_is_not_a_container() -> None:
     with pytest.raises(LookupError, match="shop/db/app"):
         by_reference([member("web")], {ContainerReference("shop/db", "app"): cpus("5")}, {})
 
@@ -99,14 +99,14 @@ class Case(NamedTuple):
 OBJECTIONS = [
     Case("free CPUs", "4-5", ""),
     Case("its own", "2-3", ""),
-    Case("one that does not run", "5,8", "offline"),
-    Case("one that does not run, insisted", "5,8", "", forced=Override.OFFLINE),
+    Case("an offline one", "5,8", "offline"),
+    Case("an offline one, forced", "5,8", "", forced=Override.OFFLINE),
     Case("reserved", "0,4", "reserved"),
-    Case("reserved, insisted", "0,4", "", forced=Override.RESERVED),
+    Case("reserved, forced", "0,4", "", forced=Override.RESERVED),
     Case("reserved as a part of the pool", "0,4", "", shared=True),
     Case("another's", "5-6", "exclusive"),
-    Case("another's, insisted", "5-6", "", forced=Override.EXCLUSIVE),
-    Case("beyond the groups above", "7", "outside"),
+    Case("another's, forced", "5-6", "", forced=Override.EXCLUSIVE),
+    Case("outside the groups above", "7", "outside"),
 ]
 
 
@@ -125,7 +125,7 @@ def test_objections(case: Case) -> None:
     assert [each.code for each in found] == ([case.code] if case.code else [])
 
 
-def test_insisting_on_cpus_that_are_offline_is_in_vain_in_version_1() -> None:
+def test_offline_cpus_cannot_be_forced_in_version_1() -> None:
     one = member("db")
     wanted = DesiredGroup(path=one.group.path, owner=one.owner, cpus=cpus("9"))
     for kept in (True, False):
@@ -134,7 +134,7 @@ def test_insisting_on_cpus_that_are_offline_is_in_vain_in_version_1() -> None:
         assert (objection.force, objection.in_vain) == (Override.OFFLINE, not kept)
 
 
-def test_two_containers_may_swap_what_is_exclusive() -> None:
+def test_two_containers_may_swap_exclusive_cpus() -> None:
     db, web = member("db"), member("web")
     held = {"uid-db": {"app": cpus("2")}, "uid-web": {"app": cpus("3")}}
     found = by_reference(
@@ -177,7 +177,7 @@ def tree(*groups: Cgroup) -> dict[str, Cgroup]:
     return {each.path: each for each in groups}
 
 
-def test_a_list_that_is_only_inherited_is_written_before_anything_else_grows() -> None:
+def test_an_inherited_list_is_written_before_anything_else_grows() -> None:
     here = tree(
         group("/kubepods/a", "0-3", "0-3"),
         group("/kubepods/a/app", "", "0-3"),
@@ -187,14 +187,14 @@ def test_a_list_that_is_only_inherited_is_written_before_anything_else_grows() -
     assert written(here, a="0-3", b="4-5") == ["/kubepods/a/app ->0-3", "/kubepods/b/app 4-7>4-5"]
 
 
-def test_a_shared_container_without_a_list_loses_cpus_before_they_are_given_away() -> None:
+def test_a_shared_container_without_a_list_loses_cpus_before_they_are_reassigned() -> None:
     here = tree(group("/kubepods/a/app", "", "0-7"), group("/kubepods/b/app", "0-7", "0-7"))
     assert written(here, a="0-3", b="4-7") == ["/kubepods/b/app 0-7>4-7", "/kubepods/a/app ->0-3"]
     here = tree(group("/kubepods/a/app", "", "0-7"), group("/kubepods/b/app", "4-5", "4-5"))
     assert written(here, a="0-3", b="4-7") == ["/kubepods/a/app ->0-3", "/kubepods/b/app 4-5>4-7"]
 
 
-def test_groups_below_a_container_follow_it() -> None:
+def test_child_groups_of_a_container_follow_it() -> None:
     here = tree(
         group("/kubepods/a/app", "0-7", "0-7"),
         group("/kubepods/a/app/alike", "0-7", "0-7"),
@@ -213,8 +213,8 @@ def test_groups_below_a_container_follow_it() -> None:
     ]
 
 
-def test_a_container_with_groups_below_gives_up_its_own_cpus_before_another_gets_them() -> None:
-    """On v1 threads run in the container's own group, too."""
+def test_a_container_with_child_groups_releases_its_cpus_before_another_gets_them() -> None:
+    """On v1, threads also run in the container's own cgroup."""
     here = tree(
         group("/kubepods/a", "0-3", "0-3"),
         group("/kubepods/a/app", "0-3", "0-3"),
@@ -236,7 +236,7 @@ def test_a_group_without_the_controller_cannot_have_a_list() -> None:
         written(here, a="2-3")
 
 
-def test_parents_that_are_empty_on_v1_are_filled_first() -> None:
+def test_empty_parents_on_v1_are_filled_first() -> None:
     here = tree(group("/kubepods/a", "", ""), group("/kubepods/a/app", "", ""))
     assert written(here, version=1, a="2") == ["/kubepods/a ->2", "/kubepods/a/app ->2"]
 

@@ -1,4 +1,4 @@
-"""What ``cgroups apply`` refuses, and what its log says, is in the documentation."""
+"""Objections of ``cgroups apply`` and steps in its log are documented."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "apply.md").read_text()
 
 
-def test_every_objection_is_told_with_what_overrules_it() -> None:
+def test_every_objection_is_documented_with_its_override() -> None:
     source = (ROOT / "cpuctl" / "cgroups" / "objections.py").read_text()
     rows = re.findall(r"^\| `([a-z-]+)` \|.*\| *(?:`--force-([a-z]+)` )?\|$", TEXT, re.MULTILINE)
     assert sorted(code for code, _ in rows) == sorted(re.findall(r'code="([a-z-]+)"', source))
@@ -25,8 +25,8 @@ def test_every_objection_is_told_with_what_overrules_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq here to run the recipe with")
-def test_the_recipe_that_undoes_a_log_takes_any_name(tmp_path: Path) -> None:
-    """Containers may choose the names of groups below their own, and root's shell reads them."""
+def test_the_recipe_that_undoes_a_log_handles_any_name(tmp_path: Path) -> None:
+    """Containers may choose the names of cgroups below their own, and root's shell reads them."""
     (recipe,) = re.findall(r"^    (tac writes\.jsonl \| (?:.+\n)+)", TEXT, re.MULTILINE)
     group = "/a'$(touch hacked);touch hacked #"
     (tmp_path / group[1:]).mkdir()
@@ -43,5 +43,5 @@ def test_the_recipe_that_undoes_a_log_takes_any_name(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("hacked"))
 
 
-def test_every_step_is_told() -> None:
+def test_every_step_is_documented() -> None:
     assert [step for step in WriteResult if f"`{step}`" not in TEXT] == []

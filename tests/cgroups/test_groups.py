@@ -112,7 +112,7 @@ def test_parents_come_first_and_other_groups_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("name", "text"), [("cpuset.cpus", "0-x"), ("cpu.weight", "heavy"), ("memory.max", "1" * 30)]
 )
-def test_what_no_kernel_writes_is_an_error_with_its_place(name: str, text: str) -> None:
+def test_text_that_no_kernel_writes_is_an_error_with_its_place(name: str, text: str) -> None:
     with pytest.raises(InputError) as caught:
         groups({**V2, f"{ROOT}/{CONTAINER}/{name}": text})
     assert name in caught.value.where
@@ -130,8 +130,8 @@ def test_what_no_kernel_writes_is_an_error_with_its_place(name: str, text: str) 
     ],
     ids=["v2", "v1"],
 )
-def test_huge_pages_in_use_are_told_by_node(root: str, usage: str, stat: str) -> None:
-    """With those of the groups below; before Linux 5.17 there is no such file."""
+def test_huge_pages_in_use_are_listed_by_node(root: str, usage: str, stat: str) -> None:
+    """Including those of the cgroups below; before Linux 5.17 there is no such file."""
     file = f"{root}/{CONTAINER}/hugetlb.2MB"
     files = {**(V2 if root == ROOT else V1), f"{file}.{usage}": "6291456\n"}
     page = 2 << 20

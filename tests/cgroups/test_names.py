@@ -1,4 +1,4 @@
-"""Names of control groups: what the kubelet's drivers write, and what they are read as."""
+"""Names of cgroups: how the kubelet's drivers write them, and how they are read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_components_are_the_root() -> None:
 
 @pytest.mark.parametrize("component", ["", "a/b", "a_b"])
 @pytest.mark.parametrize("driver", Driver)
-def test_what_a_kubelet_cannot_write_is_refused(component: str, driver: Driver) -> None:
+def test_names_that_a_kubelet_cannot_write_are_rejected(component: str, driver: Driver) -> None:
     with pytest.raises(ValueError, match="component"):
         group_path((component,), driver)
 
@@ -68,7 +68,7 @@ ROOTS = st.lists(st.from_regex(r"[a-z](-?[a-z0-9]){0,3}", fullmatch=True), max_s
 
 
 @given(UIDS, st.sampled_from(QosClass), ROOTS, st.sampled_from(Driver))
-def test_a_pods_path_is_read_as_what_it_was_written_for(
+def test_a_pods_path_is_read_as_it_was_written(
     uid: str, qos: QosClass, root: list[str], driver: Driver
 ) -> None:
     path = group_path(pod_components(uid, qos, root), driver)
@@ -91,7 +91,7 @@ POD = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1234_ab.sl
         (f"/kubepods/burstable/pod{UID}/crio-{ID}", Level.CONTAINER, ID, "cri-o"),
     ],
 )
-def test_containers_are_known_by_their_runtimes_names(
+def test_containers_are_identified_by_the_names_of_their_runtimes(
     path: str, level: Level, container_id: str, runtime: str
 ) -> None:
     role = role_of(path)
@@ -103,7 +103,7 @@ def test_containers_are_known_by_their_runtimes_names(
 @pytest.mark.parametrize(
     "path", ["/", "/system.slice", "/user.slice/user-0.slice", "/notkubepods", "/kubepods-burstable.slice"]
 )
-def test_what_is_outside_kubepods_has_no_role(path: str) -> None:
+def test_groups_outside_kubepods_have_no_role(path: str) -> None:
     assert role_of(path) is None
 
 

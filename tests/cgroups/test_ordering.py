@@ -1,4 +1,4 @@
-"""The order of writes: checked against the kernel's rules of both versions on drawn hierarchies."""
+"""The order of writes, checked against the kernel's rules of both versions on generated hierarchies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 
 
 def sets(**texts: str) -> dict[str, CPUSet]:
-    """``pod__a="0-3"`` stands for the group ``/pod/a``."""
+    """``pod__a="0-3"`` means the cgroup ``/pod/a``."""
     return {"/" + path.replace("__", "/"): CPUSet.parse(text) for path, text in texts.items()}
 
 
@@ -41,7 +41,7 @@ def test_a_swap_is_done_although_two_overlap_for_a_moment() -> None:
     assert shown(writes) == ["/a 0-1 -> 2-3", "/b 2-3 -> 0-1"]
 
 
-def test_a_chain_is_done_from_its_free_end() -> None:
+def test_a_chain_is_written_from_its_free_end() -> None:
     writes = order_writes(sets(a="0", b="1", c="2"), sets(a="1", b="2", c="3"))
     assert shown(writes) == ["/c 2 -> 3", "/b 1 -> 2", "/a 0 -> 1"]
 
@@ -50,7 +50,7 @@ def test_a_chain_is_done_from_its_free_end() -> None:
     ("wanted", "message"),
     [(sets(pods__a=""), "no CPUs are requested"), (sets(pods="0", pods__a="1"), "only 0 for /pods")],
 )
-def test_impossible_wishes_are_refused(wanted: dict[str, CPUSet], message: str) -> None:
+def test_impossible_changes_are_refused(wanted: dict[str, CPUSet], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         order_writes(sets(pods="0-3", pods__a="0-3"), wanted)
 
@@ -60,7 +60,7 @@ CPUS = st.sets(st.integers(0, 7), min_size=1).map(CPUSet.of)
 
 @st.composite
 def hierarchies(draw: st.DrawFn) -> dict[str, CPUSet]:
-    """Draw groups inside each other, each with CPUs of the group above."""
+    """Draw nested cgroups, each with CPUs of the cgroup above."""
     now: dict[str, CPUSet] = {"/top": draw(CPUS)}
     for path in ("/top/p0", "/top/p1", "/top/p0/a", "/top/p0/b", "/top/p1/c", "/top/p1/d"):
         above = path.rpartition("/")[0]
@@ -72,7 +72,7 @@ LEAVES = ["/top/p0/a", "/top/p0/b", "/top/p1/c", "/top/p1/d"]
 
 
 @given(st.data(), hierarchies())
-def test_no_write_ever_breaks_the_hierarchy_and_the_end_is_what_was_wanted(
+def test_no_write_breaks_the_hierarchy_and_the_result_is_as_wanted(
     data: st.DataObject, now: dict[str, CPUSet]
 ) -> None:
     paths = data.draw(st.lists(st.sampled_from(LEAVES), unique=True))
@@ -88,10 +88,10 @@ def test_no_write_ever_breaks_the_hierarchy_and_the_end_is_what_was_wanted(
 
 
 @given(st.data(), hierarchies())
-def test_containers_with_groups_below_are_written_in_steps_that_v1_takes(
+def test_containers_with_child_groups_are_written_in_steps_that_v1_accepts(
     data: st.DataObject, now: dict[str, CPUSet]
 ) -> None:
-    """Pods stand for containers here, with two groups below each."""
+    """Pods represent containers here, each with two cgroups below."""
     wanted = {path: data.draw(CPUS) for path in ("/top/p0", "/top/p1")}
     for path in LEAVES:
         above = sorted(wanted[path.rpartition("/")[0]])
@@ -105,8 +105,8 @@ def test_containers_with_groups_below_are_written_in_steps_that_v1_takes(
     assert {path: state[path] for path in wanted} == wanted
 
 
-def test_no_step_is_out_of_reach_of_the_groups_above() -> None:
-    """On v2 a list may have CPUs that the group above has not: what is written meanwhile must not."""
+def test_no_step_exceeds_the_groups_above() -> None:
+    """On v2 a list may have CPUs that the cgroup above does not have; lists written meanwhile must not."""
     now = sets(pods="0-5,7", pods__a="5-6")
     assert shown(order_writes(now, sets(pods__a="6-7"))) == ["/pods 0-5,7 -> 0-7", "/pods/a 5-6 -> 6-7"]
     now = sets(pods="0-5", pods__p="5,7", pods__p__a="5")
@@ -117,28 +117,28 @@ def test_no_step_is_out_of_reach_of_the_groups_above() -> None:
     ]
 
 
-def in_force(lists: dict[str, CPUSet], path: str) -> CPUSet:
-    """Return what v2 makes of a list: what the group above has of it, else all that this has."""
+def in_effect(lists: dict[str, CPUSet], path: str) -> CPUSet:
+    """Return a list's effective CPUs on v2: those that the cgroup above also has, or else all of these."""
     above = path.rpartition("/")[0]
-    has = in_force(lists, above) if above else CPUSet.parse("0-7")
+    has = in_effect(lists, above) if above else CPUSet.parse("0-7")
     return lists[path] & has or has
 
 
 @given(st.data())
-def test_on_v2_every_write_is_in_force_at_once(data: st.DataObject) -> None:
+def test_on_v2_every_write_is_in_effect_at_once(data: st.DataObject) -> None:
     state = {path: data.draw(CPUS) for path in ("/top", "/top/p0", "/top/p1", *LEAVES)}
     wanted = {path: data.draw(CPUS) for path in data.draw(st.lists(st.sampled_from(LEAVES), unique=True))}
     for write in order_writes(state, wanted):
         state[write.path] = write.after
-        assert in_force(state, write.path) == write.after
-    assert {path: in_force(state, path) for path in wanted} == wanted
+        assert in_effect(state, write.path) == write.after
+    assert {path: in_effect(state, path) for path in wanted} == wanted
 
 
 @given(st.data(), hierarchies())
 def test_cpus_change_hands_without_being_shared_unless_in_a_ring(
     data: st.DataObject, now: dict[str, CPUSet]
 ) -> None:
-    """Growing and shrinking alone never overlap: that takes containers that swap all they have."""
+    """Growing and shrinking alone never overlap: only containers that swap all their CPUs do."""
     wanted = {path: data.draw(CPUS) for path in LEAVES}
     if any(now[path].isdisjoint(wanted[path]) for path in LEAVES):
         return

@@ -1,4 +1,4 @@
-"""Whose a control group is: every source of names, the best first."""
+"""The owner of a cgroup, by every source of names, the best first."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ CASES = [
         f"{UID}/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
     Case(
-        "CPUs of a container whose name is known otherwise",
+        "CPUs of a container known by another source",
         (scope(ONE, "2-3"), scope(TWO, "2-3")),
         KnownNames(
             logs={TWO: LogName("web-0", "shop", "app", TWO)}, assigned={UID: {"app": CPUSet.parse("2-3")}}
@@ -181,8 +181,8 @@ def test_groups_around_a_container_have_its_pod() -> None:
         (ONE, "containerd"),
     ],
 )
-def test_every_runtime_is_told(name: str, runtime: str) -> None:
-    """A plain name tells none; the status then does."""
+def test_every_runtime_is_recognized(name: str, runtime: str) -> None:
+    """A plain name shows no runtime; the status then does."""
     one = group(f"{POD}/{name}")
     owner = find_owners([one], KnownNames(pods={UID: pod(status("app", ONE))}))[one.path]
     assert owner == Owner(
@@ -204,7 +204,7 @@ LINKS = {
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_links_to_logs_are_understood_and_written_alike(name: str) -> None:
+def test_links_to_logs_are_read_and_written_the_same(name: str) -> None:
     assert by_container_id([name]) == {ONE: LINKS[name]}
     assert str(LINKS[name]) == name
 
@@ -221,5 +221,5 @@ def test_links_to_logs_are_understood_and_written_alike(name: str) -> None:
         f"a_b_c-{ONE[:-1]}.log",
     ],
 )
-def test_other_names_are_passed_over(name: str) -> None:
+def test_other_names_are_skipped(name: str) -> None:
     assert list(log_names([name])) == []

@@ -1,9 +1,9 @@
-"""Kill a process at every system call it makes, for real: under ptrace, with SIGKILL.
+"""Kill a process at every system call it makes, with a real SIGKILL under ptrace.
 
 The child stops itself before the work and signals itself after it; in between, every entry into and every
-return from a system call is one place to die, or to be held while somebody else does something. One child is
-forked for each. Calls that only manage memory are not places: they change no file, and how many there are
-depends on the parent's heap at the fork, so that places would not be the same from child to child.
+return from a system call is a place to die, or to be held while another process acts. One child is
+forked for each. Calls that only manage memory are not such places: they change no file, and their number
+depends on the parent's heap at the fork, so the places would differ from child to child.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PtraceRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One child: the stop at which it was disturbed (None: never), and the system calls it entered."""
+    """One child: the stop at which it was disturbed (None: none), and the system calls it entered."""
 
     stop: int | None
     calls: tuple[int, ...]
@@ -131,14 +131,14 @@ def _child(work: Callable[[], None]) -> None:
 
 
 def _end(child: int, *, stopped: bool) -> None:
-    """Put an end to a child that has done its work."""
+    """Finish a child that has done its work."""
     assert stopped, "the work failed before its end"
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
 def _ptrace(request: int, child: int, data: int = 0, address: int = 0) -> None:
-    """Call ptrace; GET_SYSCALL_INFO has the size first and the place to write to second."""
+    """Call ptrace; GET_SYSCALL_INFO takes the size first and the destination second."""
     first, second = (data, address) if address else (0, data)
     if _libc.ptrace(request, child, first, second) < 0:
         raise OSError(ctypes.get_errno(), "ptrace")

@@ -1,4 +1,4 @@
-"""``cpu_manager_state``: exact bytes both ways, and what a kubelet says of a broken one."""
+"""``cpu_manager_state``: exact bytes both ways, and a kubelet's error for a broken one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_pods_and_containers_are_written_in_order() -> None:
     assert read_cpu_state(text) == state
 
 
-def test_the_file_of_the_policy_that_does_nothing() -> None:
+def test_the_file_of_the_policy_none() -> None:
     none = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
     assert write_cpu_state(file("", "none")) == none
 
@@ -97,8 +97,8 @@ UNMARSHALLED = [
 
 
 @pytest.mark.parametrize(("checksum", "found"), UNMARSHALLED, ids=[text[:20] for text, _ in UNMARSHALLED])
-def test_a_sum_that_is_no_number_is_refused(checksum: str, found: str) -> None:
-    """Also one that Python takes for zero, which would switch the check off."""
+def test_a_sum_that_is_not_a_number_is_rejected(checksum: str, found: str) -> None:
+    """This includes text that Python reads as zero, which would disable the check."""
     text = f'{{"policyName":"static","defaultCpuSet":"0-3","checksum":{checksum}}}'
     field = "CPUManagerCheckpointV1.checksum of type checksum.Checksum"
     assert read_cpu_state(text) == UnreadableState(
@@ -114,12 +114,12 @@ def test_a_sum_that_is_no_number_is_refused(checksum: str, found: str) -> None:
         ("-Infinity", "invalid character 'I' in numeric literal"),
     ],
 )
-def test_words_for_numbers_are_no_json(word: str, error: str) -> None:
+def test_words_for_numbers_are_not_json(word: str, error: str) -> None:
     state = read_cpu_state(f'{{"policyName":"static","defaultCpuSet":"0-3","more":{word},"checksum":0}}')
     assert state == UnreadableState(error)
 
 
-def test_half_characters_are_replaced_as_in_go() -> None:
+def test_lone_surrogates_are_replaced_as_in_go() -> None:
     """A lone surrogate could not be written again."""
     text = '{"policyName":"static","defaultCpuSet":"0","entries":{"p\\ud800":{"\\udc00c":"1"}},"checksum":0}'
     state = read_cpu_state(text)
@@ -135,7 +135,7 @@ def test_half_characters_are_replaced_as_in_go() -> None:
         (read_pods_state, "allocated_pods_state"),
     ],
 )
-def test_a_file_beyond_reason_is_not_even_parsed(
+def test_an_oversized_file_is_not_even_parsed(
     read: Callable[[str], object], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_values, "MAX_CHARACTERS", 1 << 20)
@@ -143,8 +143,8 @@ def test_a_file_beyond_reason_is_not_even_parsed(
         read(" " * (1 << 20) + "{")
 
 
-def test_a_file_of_brackets_is_read_or_refused() -> None:
-    """Go takes ten thousand levels; how many Python takes depends on its release."""
+def test_a_file_of_brackets_is_read_or_rejected() -> None:
+    """Go accepts ten thousand levels; Python's limit depends on its release."""
     text = f'{{"policyName":"none","more":{"[" * 9_998}{"]" * 9_998},"checksum":0}}'
 
     def outcome() -> object:
@@ -158,7 +158,7 @@ def test_a_file_of_brackets_is_read_or_refused() -> None:
 
 @pytest.mark.parametrize("limit", ["MAX_CHARACTERS", "MAX_VALUES"])
 def test_the_largest_file_is_read(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values are counted by what begins one, whether in a list or in an object."""
+    """Values are counted by their first character, both in lists and in objects."""
     text = '{"policyName":"none","more":["X",[2,{}]],"checksum":0}'
     most = len(text) if limit == "MAX_CHARACTERS" else 8
     monkeypatch.setattr(json_values, limit, most)
@@ -170,15 +170,15 @@ def test_the_largest_file_is_read(limit: str, monkeypatch: pytest.MonkeyPatch) -
         read_cpu_state(text)
 
 
-def test_the_checksum_is_not_taken_over_millions_of_cpus() -> None:
-    """It names every CPU that a pod holds: thirty bytes of a file make ten megabytes to hash."""
+def test_the_checksum_is_not_computed_over_millions_of_cpus() -> None:
+    """It covers every CPU that a pod holds: thirty bytes of a file expand to ten megabytes to hash."""
     pods = {str(pod): {"cpuSet": "0-1000000"} for pod in range(3)}
     text = json.dumps({"policyName": "static", "defaultCpuSet": "0", "podEntries": pods, "checksum": 1})
     with pytest.raises(InputError, match=r"^cpu_manager_state: assigns pods more CPUs than any node has$"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 
 
-def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checksum_is_computed_over_the_most_cpus_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     state = CPUStateFile(
         policy_name="static",
         default_cpu_set=CPUSet.parse("0"),
@@ -192,8 +192,8 @@ def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: py
         read_cpu_state(text, StateReader(pod_level_managers=True))
 
 
-def test_sets_of_high_numbers_are_limited_in_all() -> None:
-    """One short text asks for a mask of 128 kB; a million of them would fill the memory."""
+def test_sets_of_high_numbers_are_limited_in_total() -> None:
+    """One short text requires a mask of 128 kB; a million of them would fill the memory."""
     entries = {str(pod): {str(number): "1000000" for number in range(100)} for pod in range(50)}
     text = json.dumps({"policyName": "static", "defaultCpuSet": "0", "entries": entries, "checksum": 0})
     with pytest.raises(InputError, match=r"^cpu_manager_state: holds more than 64 MiB of CPU sets$"):
@@ -201,7 +201,7 @@ def test_sets_of_high_numbers_are_limited_in_all() -> None:
 
 
 @pytest.mark.parametrize(("most", "reads"), [(8, True), (7, False)])
-def test_the_limit_is_of_all_sets(most: int, reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_covers_all_sets_together(most: int, reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two for the shared pool, two and four for the containers."""
     monkeypatch.setattr(cpu_state, "MAX_BITS", most)
     state = file("0-1", "static", p={"a": "1", "b": "3"})
@@ -214,7 +214,7 @@ def test_the_limit_is_of_all_sets(most: int, reads: bool, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("entries", [{}, {"u": {"a": "4294967295"}}])
-def test_a_cpu_beyond_ours_is_no_mistake_of_the_kubelets(entries: dict[str, dict[str, str]]) -> None:
+def test_a_cpu_beyond_the_limit_of_cpuctl_is_not_a_kubelet_error(entries: dict[str, dict[str, str]]) -> None:
     default = "0" if entries else "0-4294967295"
     text = json.dumps({"policyName": "static", "defaultCpuSet": default, "entries": entries, "checksum": 0})
     with pytest.raises(InputError, match=r"^cpu_manager_state: CPU 4294967295 is beyond"):
@@ -222,7 +222,7 @@ def test_a_cpu_beyond_ours_is_no_mistake_of_the_kubelets(entries: dict[str, dict
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
-def test_a_broken_file_is_refused_in_the_kubelets_words(case: Broken) -> None:
+def test_a_broken_file_is_rejected_in_the_kubelets_words(case: Broken) -> None:
     assert read_cpu_state(case.text) == UnreadableState(case.error)
 
 

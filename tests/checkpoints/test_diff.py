@@ -1,4 +1,4 @@
-"""Who gained and who lost."""
+"""Which containers gained and lost CPUs and memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_cpus_that_changed_hands() -> None:
     ]
 
 
-def test_parts_of_a_file_have_words() -> None:
+def test_parts_of_a_file_have_names() -> None:
     assert [str(each) for each in HolderKind] == ["sharedPool", "container", "pod", "baseline"]
 
 
@@ -57,7 +57,7 @@ def node(free: int, assignments: int = 0, cells: tuple[int, ...] = (0,)) -> Memo
 
 
 def test_every_part_of_a_memory_state_can_differ() -> None:
-    """And what has changed hands is told with what it was."""
+    """Changed assignments are listed with their previous values."""
     states = [
         MemoryStateFile(policy_name="Static"),
         MemoryStateFile(policy_name="None"),
@@ -76,7 +76,7 @@ def block(size: int, *nodes: int) -> MemoryBlock:
     return MemoryBlock(numa_affinity=nodes, type="memory", size=size)
 
 
-def test_blocks_are_told_resource_by_resource() -> None:
+def test_blocks_are_listed_by_resource() -> None:
     pages = MemoryBlock(numa_affinity=(1,), type="hugepages-2Mi", size=2)
     held = MemoryStateFile(policy_name="Static", entries={"p": {"c": (block(3, 1), block(4, 0), pages)}})
     difference = diff_memory_states(held, MemoryStateFile(policy_name="Static"))

@@ -1,4 +1,4 @@
-"""The documentation of state files says what is computed: formats, and the codes of findings."""
+"""The documentation of state files matches what is computed: formats, and the codes of findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_table_of_formats_is_what_is_computed() -> None:
     assert re.findall(r"^\| `(?:cpu|memory)_manager_state` .*$", TEXT, re.MULTILINE) == rows
 
 
-def test_every_code_is_told() -> None:
+def test_every_code_is_documented() -> None:
     sources = "".join(path.read_text() for path in sorted((ROOT / "cpuctl/engine/state_checks").glob("*.py")))
     codes = {code for found in CODE.findall(sources) for code in found if code}
     codes |= {code for found in CHOSEN.findall(sources) for code in found}

@@ -1,4 +1,4 @@
-"""Formats and checksums against pairs that real kubelets made."""
+"""Formats and checksums against pairs that real kubelets wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cpus(text: str) -> CPUSet:
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: case["name"])
 def test_files_from_bug_reports(case: dict[str, Any]) -> None:
-    """Whoever edited their file before they posted it is told, too."""
+    """Files that were edited before they were posted are detected, too."""
     inspection = inspect_state(case["file"])
     assert inspection.format == ("V1" if case["name"] == "k8s-87249-v1" else "V2")
     assert inspection.checksums[0].ok == case["checksum_reproduced"]
@@ -53,8 +53,8 @@ def test_files_from_bug_reports(case: dict[str, Any]) -> None:
         assert json.loads(write_cpu_state(inspection.state)) == json.loads(case["file"]) | written
 
 
-def test_half_a_character_has_a_sum() -> None:
-    """As Go has one for such bytes; whether it can be written is the writer's question."""
+def test_a_lone_surrogate_has_a_sum() -> None:
+    """As in Go for such bytes; whether it can be written is checked by the writer."""
     assert fnv1a_32("\ud800") == 0x75A7B798
 
 
@@ -95,7 +95,7 @@ def test_v4_holds_v2_and_its_own_data() -> None:
     )
 
 
-def test_the_name_that_baselines_were_proposed_with_is_read_too() -> None:
+def test_the_originally_proposed_name_of_baselines_is_read_too() -> None:
     data = json.loads(V4)["data"].replace("baselines", "originals").replace("baseline", "original")
     text = json.dumps(json.loads(V4) | {"data": data, "dataChecksum": data_checksum(data)})
     assert read_cpu_state(text, ALL_GATES) == read_cpu_state(V4, ALL_GATES)
@@ -108,7 +108,7 @@ def test_the_oldest_format_is_summed_by_container_id() -> None:
     assert "entries" not in json.loads(cpu_state.V1.write(document))
 
 
-def test_the_sum_of_a_file_without_entries_is_that_of_an_empty_map_and_not_of_null() -> None:
+def test_the_sum_of_a_file_without_entries_is_that_of_an_empty_map_not_of_null() -> None:
     assert read_cpu_state('{"policyName":"static","defaultCpuSet":"0-63","checksum":826322641}') == (
         UnreadableState("checkpoint is corrupted")
     )
@@ -142,7 +142,7 @@ def test_memory_numa_nodes_are_sorted_as_text_in_the_file_and_as_numbers_in_the_
     assert read_memory_state(text) == state
 
 
-def test_the_policy_none_writes_the_same_for_ever() -> None:
+def test_the_policy_none_writes_the_same_in_all_releases() -> None:
     none = MemoryStateFile(policy_name="None")
     assert write_memory_state(none) == '{"policyName":"None","machineState":{},"checksum":4236770233}'
     assert write_memory_state(none, StateReader(minor=37)) == (
@@ -151,7 +151,7 @@ def test_the_policy_none_writes_the_same_for_ever() -> None:
     )
 
 
-def test_what_pods_were_promised() -> None:
+def test_the_allocated_pods_state() -> None:
     four = {"cpu": Quantity.parse("4"), "memory": Quantity.parse("1Gi")}
     pod = RecordedPod(containers={"app": RecordedResources(limits=four, requests=four)})
     state = PodsStateFile(pods={"uid-1": pod})

@@ -1,4 +1,4 @@
-"""What a file is, whoever reads it."""
+"""The kind and format of a file, independent of its reader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MEMORY = MemoryStateFile(
 PODS = PodsStateFile(pods={"p": RecordedPod()})
 
 
-def test_everything_in_a_file_is_shown_whatever_the_gates() -> None:
+def test_everything_in_a_file_is_shown_with_any_gates() -> None:
     found = inspect_state(write_cpu_state(CPU, NEWEST))
     assert (found.file_name, found.format, found.problem) == ("cpu_manager_state", "V4", "")
     assert found.state == CPU
@@ -71,7 +71,7 @@ def test_everything_in_a_file_is_shown_whatever_the_gates() -> None:
         ),
     ],
 )
-def test_formats_are_told_apart_even_where_only_the_checksum_differs(text: str, format_: str) -> None:
+def test_formats_are_distinguished_even_if_only_the_checksum_differs(text: str, format_: str) -> None:
     found = inspect_state(text)
     assert found.format == format_
     assert all(each.ok for each in found.checksums)
@@ -85,7 +85,7 @@ def test_formats_are_told_apart_even_where_only_the_checksum_differs(text: str, 
     ],
     ids=["cpu", "memory"],
 )
-def test_the_older_document_is_whole_where_the_rest_is_not(
+def test_the_older_document_is_complete_although_the_rest_is_not(
     write: Any, whole: Any, plain: Any, format_: str
 ) -> None:
     text = write(whole, NEWEST)
@@ -96,8 +96,8 @@ def test_the_older_document_is_whole_where_the_rest_is_not(
     assert inspect_embedded(text.replace("machineState", "MACHINESTATE")) == right
 
 
-def test_pods_are_a_newer_format_whatever_the_sum() -> None:
-    """A wrong sum takes nothing away from what is there."""
+def test_pods_mean_a_newer_format_with_any_sum() -> None:
+    """A wrong sum does not remove content that is there."""
     for text in (write_cpu_state(CPU, WITH_PODS), write_memory_state(MEMORY, WITH_PODS)):
         right = inspect_state(text)
         found = inspect_state(json.dumps(json.loads(text) | {"checksum": 1}))
@@ -115,7 +115,7 @@ def test_pods_are_a_newer_format_whatever_the_sum() -> None:
         ({"more": "v2"}, "V1"),
     ],
 )
-def test_what_pods_were_promised_has_two_formats(members: dict[str, str], format_: str) -> None:
+def test_the_allocated_pods_state_has_two_formats(members: dict[str, str], format_: str) -> None:
     found = inspect_state(json.dumps(json.loads(write_pods_state(PODS)) | members))
     assert (found.format, found.state) == (format_, PODS)
     assert [(each.name, each.ok) for each in found.checksums] == [("checksum", True)]
@@ -123,14 +123,14 @@ def test_what_pods_were_promised_has_two_formats(members: dict[str, str], format
     assert [(each.written, each.right) for each in wrong.checksums] == [(7, found.checksums[0].right)]
 
 
-def test_the_right_sum_is_told_for_a_wrong_one() -> None:
+def test_the_right_sum_is_reported_for_a_wrong_one() -> None:
     right = inspect_state(write_cpu_state(CPU)).checksums[0].written
     found = inspect_state(json.dumps(json.loads(write_cpu_state(CPU)) | {"checksum": 7}))
     assert [(each.written, each.right, each.ok) for each in found.checksums] == [(7, right, False)]
     assert isinstance(found.state, CPUStateFile)
 
 
-def test_an_old_part_that_says_something_else_is_noticed() -> None:
+def test_a_differing_old_part_is_detected() -> None:
     text = write_cpu_state(CPU, NEWEST)
     assert not inspect_state(text).embedded_differs
     found = inspect_state(json.dumps(json.loads(text) | {"defaultCpuSet": "0-2"}))
@@ -151,7 +151,7 @@ def test_the_oldest_format_names_containers_by_id() -> None:
 
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", "{}", '{"apiVersion":"v1"}', '{"data":"x"}'])
-def test_other_json_is_no_state_file(text: str) -> None:
+def test_other_json_is_not_a_state_file(text: str) -> None:
     found = inspect_state(text)
     assert found == Inspection(problem="it does not contain any members of a kubelet state file")
     assert (found.file_name, found.format, found.embedded_differs) == ("", "", False)
@@ -190,7 +190,7 @@ def test_other_json_is_no_state_file(text: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told(text: str, problem: str) -> None:
+def test_errors_in_state_files_are_explained(text: str, problem: str) -> None:
     found = inspect_state(text)
     assert found.problem == problem
     assert found.state is None

@@ -1,4 +1,4 @@
-"""What each release and gate reads of memory, and which error is shown."""
+"""How each release and gate reads memory state, and which error is shown."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def test_the_v2_sum_is_over_the_pods_blocks() -> None:
 @pytest.mark.parametrize(
     ("text", "reader", "wanted"), [case[1:] for case in MEMORY_CASES], ids=[c[0] for c in MEMORY_CASES]
 )
-def test_who_reads_which_memory_state(text: str, reader: StateReader, wanted: MemoryStateFile | str) -> None:
+def test_which_release_reads_which_memory_state(
+    text: str, reader: StateReader, wanted: MemoryStateFile | str
+) -> None:
     assert read_memory_state(text, reader) == (UnreadableState(wanted) if isinstance(wanted, str) else wanted)
 
 
@@ -174,11 +176,11 @@ WRONG_TYPES = [
         "uint64",
     ),
 ]
-"""Of each wrong type: where 1.36 says it is (in which struct, if not the outermost), and where 1.37 does."""
+"""For each wrong type: where 1.36 reports it (the struct, if not the outermost), and where 1.37 does."""
 
 
 @pytest.mark.parametrize(("change", "found", "fields", "way", "go_type"), WRONG_TYPES)
-def test_where_a_wrong_type_is_depends_on_the_go_release(
+def test_the_reported_place_of_a_wrong_type_depends_on_the_go_release(
     change: dict[str, Any], found: str, fields: str, way: str, go_type: str
 ) -> None:
     """Go up to 1.26 names the innermost struct and the fields on the way, Go 1.27 also keys and indices."""
@@ -237,7 +239,7 @@ def test_null_lists_are_summed_as_nil_and_read_as_empty() -> None:
 
 
 def test_null_nodes_are_summed_as_nil() -> None:
-    """The sum is right: it is not that the file were corrupted."""
+    """The sum is right: the file is not reported as corrupted."""
     nothing = {
         "policyName": "Static",
         "machineState": {"0": None},
@@ -248,7 +250,7 @@ def test_null_nodes_are_summed_as_nil() -> None:
 
 
 @pytest.mark.parametrize("nodes", [{"3": None}, {"3": {"memoryMap": {"memory": None}}}])
-def test_null_in_the_place_of_a_node_or_a_table_is_no_state(nodes: Any) -> None:
+def test_null_in_place_of_a_node_or_a_table_is_not_a_state(nodes: Any) -> None:
     text = changed(M1, machineState=nodes, checksum=0)
     with pytest.raises(
         InputError, match=r"^memory_manager_state: machineState\.3.*: is null: the kubelet crashes"
@@ -264,7 +266,7 @@ def test_null_in_the_place_of_a_node_or_a_table_is_no_state(nodes: Any) -> None:
         {"entries": {"p": {"c": [{"numaAffinity": [65536]}]}}},
     ],
 )
-def test_numa_nodes_that_no_machine_has_are_refused(members: Any) -> None:
+def test_numa_nodes_that_no_machine_has_are_rejected(members: Any) -> None:
     """A mask of them would fill the memory."""
     with pytest.raises(
         InputError, match=r"^memory_manager_state: names NUMA node .*: expected one from -65535 to"

@@ -1,4 +1,4 @@
-"""State files for another kubelet: what is refused, what is lost, what is kept."""
+"""State files for another kubelet: what is rejected, what is lost, what is kept."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_losses_are_named(to: StateReader, format_: str, lost: set[Lost]) -> Non
     assert isinstance(read_cpu_state(migrated.text, to), CPUStateFile)
 
 
-def test_a_lost_baseline_tells_what_that_means() -> None:
-    """The one that is what the container has now is not lost: it is made anew."""
+def test_a_lost_baseline_is_reported_with_its_consequence() -> None:
+    """A baseline equal to the container's current CPUs is not lost: it is created again."""
     migrated = migrate_cpu_state(WHOLE, PODS)
     assert isinstance(migrated, Migrated)
     assert [(each.pod_uid, each.container, each.was, each.meaning) for each in migrated.losses] == [
@@ -75,11 +75,11 @@ def test_a_lost_baseline_tells_what_that_means() -> None:
     ]
 
 
-def test_losses_have_words() -> None:
+def test_losses_have_names() -> None:
     assert [str(each) for each in Lost] == ["podCPUs", "podMemory", "baseline"]
 
 
-def test_a_baseline_of_nobody_is_not_lost() -> None:
+def test_a_baseline_without_a_container_is_not_lost() -> None:
     state = replace(WHOLE, baselines={"p": {"gone": cpus("4")}, "q": {"gone": cpus("5")}})
     migrated = migrate_cpu_state(state, PODS)
     assert isinstance(migrated, Migrated)
@@ -100,8 +100,10 @@ INSTEAD = (
         (NEW, "kubelet 1.37 without PodLevelResourceManagers"),
     ],
 )
-def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kubelet: str) -> None:
-    """Only the pods whose CPUs no container holds are named."""
+def test_a_refusal_names_the_kubelet_that_would_not_start_and_what_to_do(
+    to: StateReader, kubelet: str
+) -> None:
+    """Only pods with CPUs that no container holds are named."""
     state = replace(LEFTOVER, pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
     assert migrate_cpu_state(state, to) == NotMigrated(
         f"CPUs 6-7 are held by pods, but by none of their containers: p; {kubelet} would not "
@@ -116,13 +118,13 @@ def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kube
     )
 
 
-def test_cpus_of_pods_that_are_shared_are_not_lost() -> None:
+def test_shared_cpus_of_pods_are_not_lost() -> None:
     state = replace(WHOLE, pod_entries={"p": cpus("3-7")})
     assert isinstance(migrate_cpu_state(state, OFF), Migrated)
 
 
 @pytest.mark.parametrize("to", [OLD, OFF, NEW, RESIZING])
-def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
+def test_cpus_that_only_the_pod_holds_are_not_released(to: StateReader) -> None:
     refused = migrate_cpu_state(LEFTOVER, to)
     assert isinstance(refused, NotMigrated)
     assert refused.reason.startswith("CPUs 6-7 are held by pods, but by none of their containers: p; ")
@@ -131,7 +133,7 @@ def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
 
 
 @pytest.mark.parametrize("to", [ON, PODS])
-def test_a_kubelet_that_knows_of_pods_takes_them_all(to: StateReader) -> None:
+def test_a_kubelet_that_supports_pods_keeps_them_all(to: StateReader) -> None:
     migrated = migrate_cpu_state(LEFTOVER, to)
     assert isinstance(migrated, Migrated)
     assert read_cpu_state(migrated.text, to) == replace(LEFTOVER, baselines={})
@@ -192,7 +194,7 @@ LESS = replace(MEMORY, entries={"p": {"c": (block(4, 0),)}})
 
 
 @pytest.mark.parametrize(("to", "format_"), [(OLD, "V1"), (OFF, "V1"), (NEW, "V3")])
-def test_memory_of_pods_is_given_up_where_a_container_has_it_all(to: StateReader, format_: str) -> None:
+def test_memory_of_pods_is_dropped_if_a_container_has_it_all(to: StateReader, format_: str) -> None:
     migrated = migrate_memory_state(MEMORY, to)
     assert isinstance(migrated, Migrated)
     assert inspect_state(migrated.text).format == format_
@@ -211,15 +213,15 @@ def test_memory_of_pods_is_given_up_where_a_container_has_it_all(to: StateReader
     "state", [TWO_CONTAINERS, LESS, APART], ids=["counted twice", "less", "other groups"]
 )
 @pytest.mark.parametrize("to", [OLD, OFF, NEW])
-def test_memory_that_would_not_add_up_is_refused(state: MemoryStateFile, to: StateReader) -> None:
-    """Also the number of assignments is compared: two containers' blocks are not one of their pod."""
+def test_memory_that_would_not_add_up_is_rejected(state: MemoryStateFile, to: StateReader) -> None:
+    """The number of assignments counts, too: two containers' blocks differ from one block of their pod."""
     refused = migrate_memory_state(state, to)
     assert isinstance(refused, NotMigrated)
     assert "the expected machine state is different from the real one" in refused.reason
 
 
 @pytest.mark.parametrize(("to", "format_"), [(ON, "V2"), (PODS, "V3")])
-def test_a_kubelet_that_knows_of_pods_takes_their_memory(to: StateReader, format_: str) -> None:
+def test_a_kubelet_that_supports_pods_keeps_their_memory(to: StateReader, format_: str) -> None:
     migrated = migrate_memory_state(TWO_CONTAINERS, to)
     assert isinstance(migrated, Migrated)
     assert inspect_state(migrated.text).format == format_

@@ -1,4 +1,4 @@
-"""The files of resizes up to 1.32, of devices and of resource claims: recorded ones, and who reads which."""
+"""The files of resizes up to 1.32, of devices and of resource claims: recorded ones, and their readers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_recorded_files_are_known_and_their_checksums_reproduced(fact: dict[str,
         assert found.resummed == fact["text"]
 
 
-def test_devices_are_told_with_their_numa_nodes() -> None:
+def test_devices_are_listed_with_their_numa_nodes() -> None:
     state = read_devices_state(BY_NAME["two-gpus-of-a-node"], reader(36))
     assert isinstance(state, DevicesStateFile)
     (entry,) = state.entries
@@ -54,7 +54,7 @@ def test_devices_are_told_with_their_numa_nodes() -> None:
 
 
 def flat_devices() -> str:
-    """Write the form of kubelets before 1.20."""
+    """Write the format of kubelets before 1.20."""
     entry = {
         "PodUID": "u",
         "ContainerName": "c",
@@ -103,7 +103,7 @@ def test_devices_that_cannot_be_read(text: str, error: str) -> None:
     assert read_devices_state(text, reader(36)) == UnreadableState(error)
 
 
-def test_files_as_large_as_no_kubelet_writes_them_are_refused() -> None:
+def test_files_larger_than_any_kubelet_writes_are_rejected() -> None:
     for read in (read_devices_state, read_claims_state, read_status_state):
         with pytest.raises(InputError):
             read(MANY, reader(31))
@@ -135,7 +135,7 @@ def test_claims_are_read_by_the_releases_that_know_their_form(name: str, readers
 
 
 @pytest.mark.parametrize(("minor", "head"), [(31, OLD), (33, OLD), (34, NEW)])
-def test_claims_whose_string_is_broken(minor: int, head: str) -> None:
+def test_claims_with_a_broken_string(minor: int, head: str) -> None:
     broken = claim_state.write_string("{")
     assert read_claims_state(broken, reader(minor)) == UnreadableState(
         f"{head}{ENTRIES}unexpected end of JSON input"
@@ -148,7 +148,7 @@ def test_claims_whose_string_is_broken(minor: int, head: str) -> None:
 
 
 def test_a_set_of_pods_has_empty_members() -> None:
-    """Go decodes a ``sets.Set`` as the map that it is: a member is an object or null, and nothing else."""
+    """Go decodes a ``sets.Set`` as the map that it is: a member is an object or null, nothing else."""
 
     def claims(members: str) -> str:
         claim = f'{{"ClaimUID":"u","ClaimName":"c","Namespace":"n","PodUIDs":{members},"DriverState":{{}}}}'
@@ -167,7 +167,7 @@ def test_a_set_of_pods_has_empty_members() -> None:
         )
 
 
-def test_structured_parameters_are_said_not_to_be_understood() -> None:
+def test_structured_parameters_are_reported_as_unsupported() -> None:
     text = BY_NAME["claim-1.30"].replace('"data":', '"structuredData":{"results":[]},"data":')
     found = inspect_state(text)
     assert (found.file_name, found.format, found.state) == ("dra_manager_state", "V3", None)
@@ -176,7 +176,7 @@ def test_structured_parameters_are_said_not_to_be_understood() -> None:
 
 WORDS = "resizeStatusEntries of type v1.PodResizeStatus"
 FLAT = {"u": {"c": {"cpu": "2", "memory": "1536Mi"}}}
-"""Amounts of which a kubelet keeps the text (no multiples of 8 before the suffix)."""
+"""Amounts whose text a kubelet keeps (no multiples of 8 before the suffix)."""
 
 
 def flat_status(entries: object = FLAT) -> str:
@@ -186,7 +186,7 @@ def flat_status(entries: object = FLAT) -> str:
     return status_state.FLAT.write(loaded.document)
 
 
-def test_the_checksum_of_resizes_up_to_1_31_is_taken_over_amounts_as_go_holds_them() -> None:
+def test_the_checksum_of_resizes_up_to_1_31_covers_amounts_as_go_holds_them() -> None:
     loaded = decoded_text(status_state.FLAT.struct, flat_status({"u": {"c": {"cpu": "2", "memory": "8Gi"}}}))
     shown = status_state.FLAT.hashed(loaded.document, "PodResourceAllocationCheckpoint")
     none = "d:(resource.infDecAmount){Dec:(*inf.Dec)<nil>}"
@@ -201,7 +201,7 @@ def test_the_checksum_of_resizes_up_to_1_31_is_taken_over_amounts_as_go_holds_th
 
 
 @pytest.mark.parametrize("minor", [27, 31])
-def test_resizes_up_to_1_31_have_requests_and_a_word(minor: int) -> None:
+def test_resizes_up_to_1_31_have_requests_and_a_status(minor: int) -> None:
     state = read_status_state(flat_status(), reader(minor))
     assert isinstance(state, PodsStateFile)
     held = state.pods["u"].containers["c"]

@@ -1,4 +1,4 @@
-"""What each release reads of the pods that it has promised resources, and which error is shown."""
+"""How each release reads the state of pods' allocated resources, and which error is shown."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def test_a_broken_pods_state(text: str, error: str) -> None:
     assert read_pods_state(text, NEW) == UnreadableState(error)
 
 
-def test_an_amount_that_is_none() -> None:
+def test_an_invalid_amount() -> None:
     read = read_pods_state(json.dumps({"data": WRONG_AMOUNT, "checksum": data_checksum(WRONG_AMOUNT)}))
     assert isinstance(read, UnreadableState)
     assert "quantities must match the regular expression" in read.error
 
 
-def test_what_is_empty_is_not_written_but_for_a_pods_own_members() -> None:
-    """As in the JSON of pods; ``claims`` may name a request or not."""
+def test_empty_members_are_not_written_except_a_pods_own() -> None:
+    """As in the JSON of pods; ``claims`` may or may not name a request."""
     some = RecordedResources(claims=(("gpu", ""), ("nic", "one")))
     state = PodsStateFile(pods={"u": RecordedPod(containers={"a": RecordedResources(), "b": some})})
     text = write_pods_state(state, NEW)
@@ -116,7 +116,7 @@ def test_the_kubelets_names_of_the_files() -> None:
     assert (ALLOCATED_FILE, ACTUATED_FILE) == ("allocated_pods_state", "actuated_pods_state")
 
 
-def test_null_is_nothing_in_a_pods_state() -> None:
+def test_null_means_empty_in_a_pods_state() -> None:
     amounts = '{"limits":{"cpu":null},"requests":null,"claims":null}'
     pod = f'{{"ContainerResources":{{"c":{amounts}}},"EmptyDirVolumeLimits":{{"v":null}}}}'
     read = read_pods_state(pods_file(f'{{"entries":{{"u":{pod}}}}}'), NEW)
@@ -130,7 +130,7 @@ def test_null_is_nothing_in_a_pods_state() -> None:
     assert json.loads(write_pods_state(PodsStateFile()))["data"] == "{}"
 
 
-def test_what_a_newer_kubelet_adds_is_ignored() -> None:
+def test_additions_of_a_newer_kubelet_are_ignored() -> None:
     pod = '{"ContainerResources":null,"PodLevelResources":{"limits":{"cpu":2}}}'
     data = f'{{"podList":"CgA=","entries":{{"u":{pod}}}}}'
     text = json.dumps({"version": "v2", "data": data, "checksum": data_checksum(data)})

@@ -1,4 +1,4 @@
-"""What each release and gate reads of CPUs, in which order it tries the formats, and which error is shown."""
+"""How each release and gate reads CPUs, in which order it tries the formats, and which error is shown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def changed(text: str, **members: Any) -> str:
 
 
 def with_data(text: str, **members: Any) -> str:
-    """Change what a newest file says, with the checksum of that."""
+    """Change the data of a newest file, and its checksum accordingly."""
     data = json.dumps(json.loads(json.loads(text)["data"]) | members)
     return changed(text, data=data, dataChecksum=data_checksum(data))
 
@@ -65,7 +65,7 @@ class Case:
     wanted: CPUStateFile | str
 
 
-# As another name of the struct would be shown, which no release ever wrote.
+# As if another name of the struct were shown, which no release ever wrote.
 OWN_NAME = fnv1a_32(
     "(*state.CPUManagerCheckpointV2){PolicyName:(string)static DefaultCPUSet:(string)0-3 Entries:(map[string]"
     "map[string]string)map[p:map[c:4-7]] Checksum:(checksum.Checksum)0}"
@@ -140,13 +140,13 @@ CASES = [
         f"{UNMARSHAL} number into {V2_FIELD}.entries.a~1b~0 of type map[string]string",
     ),
     Case(
-        "a pod's CPUs are no list",
+        "a pod's CPUs are not a list",
         changed(V3, podEntries={"p": {"cpuSet": "x"}}, entries={}, checksum=0),
         ON,
         CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse("0-3"), pod_entries={"p": CPUSet()}),
     ),
     Case(
-        "a pod's CPUs are no list, new",
+        "a pod's CPUs are not a list, new",
         with_data(V4, podEntries={"p": {"cpuSet": "x"}}),
         NEW_ALL,
         f'{BROKEN_DATA}failed to parse cpuset: strconv.Atoi: parsing "x": invalid syntax',
@@ -197,7 +197,7 @@ CASES = [
         f"{BROKEN_DATA}{UNMARSHAL} number into Go value of type state.CPUManagerCheckpointData",
     ),
     Case(
-        "a baseline is no list",
+        "a baseline is not a list",
         with_data(V4, baselines={"p": {"c": {"baseline": "3-1"}}}),
         NEW_ALL,
         'could not parse baseline cpuset "3-1" for container "c" in pod "p": invalid range "3-1" (3 > 1)',
@@ -224,7 +224,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_who_reads_what(case: Case) -> None:
+def test_which_release_reads_which_format(case: Case) -> None:
     wanted = UnreadableState(case.wanted) if isinstance(case.wanted, str) else case.wanted
     assert read_cpu_state(case.text, case.reader) == wanted
 
@@ -240,8 +240,8 @@ def test_who_reads_what(case: Case) -> None:
 def test_the_oldest_format_needs_to_know_the_containers(reader: StateReader, failed: str) -> None:
     missing = "containerID 'cid' not found in initial containers list"
     assert read_cpu_state(v1(), reader) == UnreadableState(f"{failed}: {missing}")
-    knowing = StateReader(minor=reader.minor, initial_containers=IDS)
-    assert read_cpu_state(v1(), knowing) == state()
+    with_ids = StateReader(minor=reader.minor, initial_containers=IDS)
+    assert read_cpu_state(v1(), with_ids) == state()
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_the_policy_is_compared_before_cpu_lists_are_read() -> None:
     )
 
 
-def test_repeated_members_join_as_in_go() -> None:
+def test_repeated_members_are_merged_as_in_go() -> None:
     entries = '"entries":{"p":{"c":"1"}},"Entries":{"q":{"c":"2"}},"entries":{"p":{"d":"3"}}'
     read = read_cpu_state(f'{{"defaultCpuSet":"9","defaultCpuSet":"0",{entries},"checksum":0}}')
     assert isinstance(read, CPUStateFile)
@@ -287,7 +287,7 @@ def test_repeated_members_join_as_in_go() -> None:
         ("actuated_pods_state", "pod resource information"),
     ],
 )
-def test_the_kubelet_asks_for_a_drain(file_name: str, owner: str) -> None:
+def test_the_kubelets_error_requests_a_drain(file_name: str, owner: str) -> None:
     stated = (
         f"could not restore state from checkpoint: {CORRUPTED}, please drain this node and delete {owner} "
         f'checkpoint file "%s/{file_name}" before restarting Kubelet'

@@ -1,4 +1,4 @@
-"""Replacing a state file in place: what it keeps, and what it refuses."""
+"""Replacing a state file in place: what it keeps, and what it rejects."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def test_a_file_that_has_changed_is_left_alone(path: Path) -> None:
     assert names(path) == {path.name}
 
 
-def test_a_file_that_is_gone_is_not_made(path: Path) -> None:
+def test_a_file_that_is_gone_is_not_created(path: Path) -> None:
     path.unlink()
     with pytest.raises(NodeAccessError, match="no such file"):
         replace_state_file(path, OLD, NEW)
     assert names(path) == set()
 
 
-def test_what_cannot_be_written_changes_nothing(path: Path) -> None:
+def test_a_failed_write_changes_nothing(path: Path) -> None:
     path.parent.chmod(0o500)
     try:
         if os.geteuid() == 0:
-            # Root may write everywhere: where a directory is no directory, not even root can.
+            # Root may write everywhere, but not even root can if a directory is not a directory.
             with pytest.raises(NodeAccessError, match="not a directory"):
                 replace_state_file(path / "in a file", OLD, NEW)
         else:
@@ -127,8 +127,8 @@ def test_only_a_file_is_a_state_file(path: Path, make: Callable[[Path], None], e
     assert names(path) == before
 
 
-def test_what_a_link_leads_to_is_never_written(path: Path) -> None:
-    """Also where the file became a link after it was read."""
+def test_a_links_target_is_never_written(path: Path) -> None:
+    """Even if the file became a link after it was read."""
     link(path)
     with pytest.raises(NodeAccessError, match="has changed since it was read"):
         replace_state_file(path, OLD, NEW)
@@ -136,7 +136,7 @@ def test_what_a_link_leads_to_is_never_written(path: Path) -> None:
     assert path.read_bytes() == OLD
 
 
-def test_a_file_beyond_reason_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oversized_file_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cpuctl.checkpoints.store.MAX_CHARACTERS", 1 << 20)
     path.write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(InputError, match=r"is larger than 1 MiB$"):
@@ -154,7 +154,7 @@ with _locked(Path(sys.argv[1])):
 """
 
 
-def test_two_writers_do_not_meet(path: Path) -> None:
+def test_two_writers_do_not_interfere(path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

@@ -1,4 +1,4 @@
-"""State files' writer, killed at every system call it makes: a file is old or new, never half."""
+"""The writer of state files, killed at every system call it makes: a file is old or new, never half."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ Killed = Callable[[str], list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
-    """Return a function that disturbs a writer everywhere, once for all tests; the last run is left alone."""
+    """Return a function that disturbs a writer everywhere, once for all tests, and finally not at all."""
 
     @cache
     def everywhere(how: str) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def test_a_killed_replacement_leaves_the_old_file_or_the_new_one(
     assert all(run["next"][0] == "new" for run in runs)
 
 
-def test_the_backup_is_whole_before_the_new_file_is_there(killed: Killed) -> None:
+def test_the_backup_is_complete_before_the_new_file_exists(killed: Killed) -> None:
     for run in killed("replace"):
         assert all(run["backups"].values())
         assert run["backups"] or run["found"] == "old"
@@ -148,7 +148,7 @@ def test_the_backup_is_whole_before_the_new_file_is_there(killed: Killed) -> Non
 def test_of_two_files_each_is_old_or_new_with_its_backup(
     killed: Killed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A kill between them leaves the first one new; who comes next does the rest."""
+    """A kill between them leaves only the first one new; the next run does the rest."""
     runs = killed("both")
     tell(capsys, "two files", runs)
     found = list(dict.fromkeys((run["found"], run["second"]) for run in runs))
@@ -161,7 +161,7 @@ def test_of_two_files_each_is_old_or_new_with_its_backup(
 
 
 @pytest.mark.skipif(platform.machine() not in NAMES, reason="numbers of system calls are not known here")
-def test_everything_is_on_the_disk_before_its_name_is(killed: Killed) -> None:
+def test_content_is_on_disk_before_its_name(killed: Killed) -> None:
     """Backup and its name, then the new content, then its name: a power cut loses neither."""
     last = killed("replace")[-1]
     names = [NAMES[platform.machine()].get(number) for number in last["calls"]]
@@ -169,7 +169,7 @@ def test_everything_is_on_the_disk_before_its_name_is(killed: Killed) -> None:
 
 
 def test_a_kubelet_that_writes_meanwhile_wins(killed: Killed) -> None:
-    """But for the last instant before the rename: nothing can be looked at and renamed at once."""
+    """Except for the last instant before the rename: checking and renaming cannot be done at once."""
     runs = killed("interfere")[:-1]
     found = [run["found"] for run in runs]
     lost = [each for each, run in enumerate(runs) if run["found"] == "new"]

@@ -1,4 +1,4 @@
-"""Replacing a state file in place: what is said where it cannot be done, and that nothing is left behind."""
+"""Replacing a state file in place: errors if it is impossible, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def left(path: Path) -> dict[str, bytes]:
 
 
 def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do something when the backup's name is waited for."""
+    """Act when the backup's name is about to be created."""
     acted: list[object] = []
 
     def sync_and_act(directory: Path) -> None:
@@ -55,7 +55,7 @@ def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Non
     ],
     ids=["link", "directory", "nothing"],
 )
-def test_what_cannot_be_read_is_named(path: Path, make: Callable[[Path], object], error: str) -> None:
+def test_unreadable_files_are_named(path: Path, make: Callable[[Path], object], error: str) -> None:
     path.unlink()
     make(path)
     with pytest.raises(InputError) as raised:
@@ -87,7 +87,7 @@ def test_a_changed_file_is_named(path: Path) -> None:
     assert left(path) == {path.name: OLD}
 
 
-def test_another_writer_is_told_of(path: Path) -> None:
+def test_another_writer_is_reported(path: Path) -> None:
     with store._locked(path), pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
     assert str(raised.value) == f"{path.parent}: another cpuctl is writing here"
@@ -104,7 +104,7 @@ def test_a_directory_that_is_a_pipe_is_not_waited_for(path: Path) -> None:
     )
 
 
-def test_there_are_only_so_many_backups_in_a_second(path: Path) -> None:
+def test_the_number_of_backups_per_second_is_limited(path: Path) -> None:
     stem = f"{path.name}.20261121T210102Z"
     for name in (f"{stem}.bak", *(f"{stem}-{number}.bak" for number in range(2, 1000))):
         path.with_name(name).touch()
@@ -115,7 +115,7 @@ def test_there_are_only_so_many_backups_in_a_second(path: Path) -> None:
     assert replace_state_file(path, OLD, NEW, now=NOW).name == f"{stem}-999.bak"
 
 
-def test_a_backup_is_named_by_the_time_in_greenwich(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_named_by_utc_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC+7")
     time.tzset()
     try:
@@ -157,7 +157,7 @@ def test_a_file_that_is_replaced_meanwhile_is_left_alone(path: Path, monkeypatch
     assert left(path) == {path.name: OLD}
 
 
-def test_a_file_that_is_removed_meanwhile_is_not_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_removed_meanwhile_is_not_created(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     meanwhile(path.unlink, monkeypatch)
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
@@ -165,8 +165,8 @@ def test_a_file_that_is_removed_meanwhile_is_not_made(path: Path, monkeypatch: p
     assert left(path) == {}
 
 
-def test_a_disk_that_fails_at_last_is_told_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is there by then."""
+def test_a_disk_that_fails_in_the_end_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is in place by then."""
 
     def fail(directory: Path) -> None:
         if path.read_bytes() == NEW:

@@ -22,7 +22,7 @@ def loaded(machine: str | DriverMachine, settings: DriverSettings) -> LoadedDriv
 
 
 def devices(machine: str, settings: DriverSettings) -> tuple[Device, ...]:
-    """Return the devices that the driver publishes there."""
+    """Return the devices that the driver publishes on a machine."""
     return own_devices(loaded(machine, settings))
 
 
@@ -55,7 +55,7 @@ spec: {{resourceClaims: [{named}], containers: [{containers}]}}
 
 
 def claim(name: str, requests: str, more: str = "") -> str:
-    """Write a claim for some requests, each a flow mapping, with constraints or configurations."""
+    """Write a claim with some requests, each a flow mapping, with constraints or configurations."""
     return f"""
 ---
 apiVersion: resource.k8s.io/v1
@@ -103,7 +103,7 @@ spec: {{selectors: [{{cel: {{expression: device.driver == "{driver}"}}}}]}}
 def gpu_slice(
     *names: str, where: str = f"nodeName: {NODE}", generation: int = 1, count: int = 1, name: str = "s"
 ) -> str:
-    """Write a slice of devices, each its name and what else a flow mapping has."""
+    """Write a slice of devices, each with its name and further members as a flow mapping."""
     devices = ", ".join(f"{{name: {each}}}" for each in names)
     return f"""
 ---
@@ -137,5 +137,5 @@ def selected(expression: str) -> str:
 
 
 def given(found: ClaimsPlan) -> list[str]:
-    """Return the CPUs of every claim, in their order."""
+    """Return the CPUs of every claim, in order."""
     return [str(each.cpus) for every in found.pods for each in every.claims]

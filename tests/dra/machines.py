@@ -20,7 +20,7 @@ RECORDED = Path("fixtures/conformance/dra")
 
 
 class Row(NamedTuple):
-    """One CPU as the driver knows it."""
+    """One CPU as the driver sees it."""
 
     cpu: int
     socket: int
@@ -68,6 +68,6 @@ def machine_of(rows: Iterable[Row], e_cores: CPUSet | None = None) -> Machine:
 
 
 def seen(machine: Machine, more: Mapping[str, str] | None = None) -> DriverMachine:
-    """Write a machine's files, and look at them as the driver does."""
+    """Write a machine's files, and read them as the driver does."""
     tree = MemoryTree({**sysfs_files(machine), **(more or {})})
     return discover(read_machine_files(tree), tree, pcie_roots=True)

@@ -1,4 +1,4 @@
-"""Claims that count as the node's CPUs (KEP-5517), and what pods should ask for where they do not."""
+"""Claims that count as the node's CPUs (KEP-5517), and what pods should request if they do not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GATES = FeatureGates.for_minor(37).with_overrides({"DRANodeAllocatableResources"
 
 
 def pod(name: str, claims: str, resources: str = "", whole: str = "") -> str:
-    """Write a pod whose first container names all claims."""
+    """Write a pod whose first container uses all claims."""
     named = ", ".join(f"{{name: {each}, resourceClaimName: {each}}}" for each in claims.split())
     used = ", ".join(f"{{name: {each}}}" for each in claims.split())
     own = f", resources: {whole}" if whole else ""
@@ -62,7 +62,7 @@ GUARANTEED = ", requests: {cpu: 1m, memory: 2Gi}, limits: {cpu: 1m, memory: 2Gi}
 TEN = claim("ten", cpus(10))
 
 
-def test_a_pod_comes_to_its_containers_and_its_claims() -> None:
+def test_a_pod_counts_as_its_containers_and_its_claims() -> None:
     """hack/examples/pod_with_resource_claim_node_allocatable.yaml of the driver."""
     node, (first,), _ = served(TEN + pod("a", "ten", GUARANTEED))
     accounts = node.accounts(first)
@@ -106,7 +106,7 @@ def test_nothing_counts_without_mapping_gate_and_release(
     assert node.counted(first) is first
 
 
-def test_a_pods_own_request_stands_for_its_claims_and_must_be_large_enough() -> None:
+def test_a_pods_own_request_covers_its_claims_and_must_be_large_enough() -> None:
     own = "{requests: {cpu: 12}}"
     node, (first,), _ = served(TEN + pod("a", "ten", ", requests: {cpu: 2}", own))
     assert str(pod_requests(node.counted(first))["cpu"]) == "12"
@@ -118,7 +118,7 @@ def test_a_pods_own_request_stands_for_its_claims_and_must_be_large_enough() -> 
     assert answer == Pending(f"claim default/ten: {less}")
 
 
-def test_a_claim_that_counts_is_one_pods() -> None:
+def test_a_claim_that_counts_belongs_to_one_pod() -> None:
     _, _, answers = served(TEN + pod("a", "ten") + pod("b", "ten"))
     why = "node allocatable resource claim ten has a mapped device and cannot be shared across pods"
     assert answers == [None, Pending(f"claim default/ten: {why}")]
@@ -134,9 +134,7 @@ def test_a_claim_that_counts_is_one_pods() -> None:
         ("", "{requests: {cpu: 6}}", "the pod requests 6 CPUs as a whole, but its claims allocate 10"),
     ],
 )
-def test_where_claims_do_not_count_pods_have_to_request_the_same(
-    resources: str, whole: str, words: str
-) -> None:
+def test_if_claims_do_not_count_pods_have_to_request_the_same(resources: str, whole: str, words: str) -> None:
     text = stated(TEN + pod("a", "ten", resources, whole), DriverSettings())
     assert words in text
     assert bool(words) == bool(text)
@@ -153,7 +151,7 @@ def test_where_claims_do_not_count_pods_have_to_request_the_same(
         (GUARANTEED, "has a CPU limit, so the CPUs of its claims are throttled by a quota"),
     ],
 )
-def test_where_they_count_nothing_is_to_be_requested_twice_or_limited(resources: str, words: str) -> None:
+def test_if_claims_count_their_cpus_must_not_be_requested_or_limited(resources: str, words: str) -> None:
     text = stated(TEN + pod("a", "ten", resources))
     assert words in text
     assert bool(words) == bool(text)
@@ -175,7 +173,7 @@ def gates(minor: int) -> FeatureGates:
     return FeatureGates.for_minor(minor).with_overrides({"DRANodeAllocatableResources": True})
 
 
-def test_slices_of_1_36_tell_it_otherwise() -> None:
+def test_slices_of_1_36_use_other_fields() -> None:
     for minor, counts in ((36, 2 * 10**9), (37, 0)):
         node, (first,), _ = served(OLD + GPU + pod("a", "g"), DriverSettings(), gates(minor))
         accounts = node.accounts(first)
@@ -189,7 +187,7 @@ def test_slices_of_1_36_tell_it_otherwise() -> None:
 def test_kubelets_of_1_36_count_claims_at_admission_only(
     slices: str, minor: int, shares: int, quotas: tuple[int, int]
 ) -> None:
-    """pkg/kubelet of 1.36 never looks at them, but for the scheduler's code by which it admits pods."""
+    """pkg/kubelet of 1.36 ignores claims, except in the scheduler's code with which it admits pods."""
     text = slices + GPU + pod("a", "g", ", requests: {cpu: 1}, limits: {cpu: 2}")
     node, (first,), _ = served(text, DriverSettings(), gates(minor))
     accounts = node.accounts(first)
@@ -203,13 +201,13 @@ def test_kubelets_of_1_36_count_claims_at_admission_only(
 
 
 @pytest.mark.parametrize(("minor", "throttled"), [(36, True), (37, False)])
-def test_where_quotas_do_not_follow_claims_limits_throttle_them(minor: int, *, throttled: bool) -> None:
+def test_if_quotas_do_not_follow_claims_limits_throttle_them(minor: int, *, throttled: bool) -> None:
     node, _, _ = served(TEN + pod("a", "ten", ", requests: {cpu: 1}, limits: {cpu: 4}"), gates=gates(minor))
     text = "\n".join(message for _, message in claim_warnings(node, node.pods.values()))
     assert ("is throttled at 4 of the 10 CPUs of its claims" in text) is throttled
 
 
-def test_up_to_1_36_a_container_has_to_name_a_claim_that_counts() -> None:
+def test_up_to_1_36_a_container_has_to_use_a_claim_that_counts() -> None:
     _, _, (answer,) = served(OLD + GPU + UNNAMED, DriverSettings(), gates(36))
     why = "node-allocatable resource claim not referenced by any container within the pod"
     assert answer == Pending(f"claim default/g: claim g: {why}")
@@ -261,7 +259,7 @@ spec:
 """
 
 
-def test_what_comes_on_top_of_devices_counts_for_the_pod_and_each_container() -> None:
+def test_overhead_of_devices_counts_for_the_pod_and_each_container() -> None:
     """Kubernetes 1.37, test/e2e/common/node, "overhead mappings" and "single device with both"."""
     on_top = "overhead: {perPod: 100m, perContainer: 100m}"
     for mapping, request, quotas in (
@@ -281,7 +279,7 @@ def test_what_comes_on_top_of_devices_counts_for_the_pod_and_each_container() ->
     ("minor", "words"), [(33, "use ResourceClaims"), (34, "reference resourceclaims"), (31, "")]
 )
 def test_static_pods_have_no_claims(minor: int, words: str) -> None:
-    """kubelet ``pkg/kubelet/config/common.go``; older ones take such a pod, and never start it."""
+    """kubelet ``pkg/kubelet/config/common.go``; older ones accept such a pod, and never start it."""
     static = pod("a", "ten").replace(
         "{name: a}", "{name: a, annotations: {kubernetes.io/config.source: file}}"
     )
@@ -294,8 +292,8 @@ def test_static_pods_have_no_claims(minor: int, words: str) -> None:
     assert not node.held
 
 
-def test_a_pod_that_runs_counts_as_its_status_says() -> None:
-    """One that was bound before the gate was on has nothing there; its own claim is no other pod's."""
+def test_a_running_pod_counts_as_in_its_status() -> None:
+    """A pod bound before the gate was enabled has nothing there; its own claim is not another pod's."""
     old = allocated("old", "cpudevnuma000", consumed=4, users="u", pool=NODE)
     counted = "{resourceClaimName: old, containers: [main], mapping: [{name: cpu, quantity: 4}]}"
     for status, cpus_ in (("", "1"), (f", nodeAllocatableResourceClaimStatuses: [{counted}]", "5")):

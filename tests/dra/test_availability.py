@@ -1,4 +1,4 @@
-"""How devices stand to what a claim asks for, beside each other."""
+"""Devices available for a claim's request."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def _whole(found: CapacityLeft) -> tuple[str, int, int, int]:
     return str(found.requested), most, left, total
 
 
-def test_only_what_claims_share_has_something_left() -> None:
+def test_only_shared_devices_have_capacity_left() -> None:
     mixed = (gpu("whole", 80, shared=False), gpu("slice0", 40, shared=True), gpu("slice1", 40, shared=True))
     assert capacities(REQUEST % (AMOUNT % 20), *mixed) == [("20", 40, 80, 80)]
 
 
-def test_devices_of_which_other_amounts_are_asked_stand_apart() -> None:
+def test_devices_with_different_requested_amounts_are_listed_separately() -> None:
     devices = (gpu("large", 40, shared=True), gpu("small", 10, shared=True))
     assert capacities(REQUEST % "", *devices) == [("40", 40, 40, 40), ("10", 10, 10, 10)]

@@ -27,7 +27,7 @@ def test_cpus_of_prepared_claims_are_read(path: str) -> None:
     assert {uid: str(cpus) for uid, cpus in found.claims.items()} == {"7d5a": "2-5,18"}
 
 
-def test_no_file_is_not_an_empty_one() -> None:
+def test_a_missing_file_differs_from_an_empty_one() -> None:
     assert read_cdi(MemoryTree({})) is None
     assert read_cdi(None) is None
     for text in ("", '{"kind": "dra.k8s.io/cpu", "devices": []}'):
@@ -44,7 +44,7 @@ def test_no_file_is_not_an_empty_one() -> None:
         (spec(env="DRA_CPUSET_7d5a=5-2"), "5-2"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_place(text: str, words: str) -> None:
+def test_an_invalid_file_is_rejected_with_its_place(text: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         read_cdi(MemoryTree({CDI_FILE: text}))
     assert words in f"{caught.value.where}: {caught.value.message}"

@@ -1,4 +1,4 @@
-"""Claims on a node: the scheduler's choice of devices, and the CPUs that come of it."""
+"""Claims on a node: the scheduler's choice of devices, and the resulting CPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMA = 'device.attributes["resource.kubernetes.io"].numaNode'
 
 
 def why(found: ClaimsPlan, place: int = 0) -> str:
-    """Say why a pod does not get its claims."""
+    """Return why a pod does not get its claims."""
     match found.pods[place].why:
         case Unsatisfied() as unsatisfied:
             return f"{unsatisfied.claim} {unsatisfied.request}: {unsatisfied.why}"
@@ -87,7 +87,7 @@ def test_an_attribute_that_no_device_has_stops_the_scheduler() -> None:
     assert why(plan(text, "2n16c2t")).endswith("CEL runtime error: no such key: x")
 
 
-def test_what_the_library_does_not_know_is_undetermined() -> None:
+def test_functions_unknown_to_the_library_are_undetermined() -> None:
     text = claim("c", cpus(2, selected('device.attributes["dra.cpu"].?x.orValue(1) == 1'))) + pod("a", "c")
     assert why(plan(text, "2n16c2t")).startswith("undetermined: cel-python cannot read the selector")
 
@@ -105,7 +105,7 @@ def test_what_the_library_does_not_know_is_undetermined() -> None:
     ],
     ids=["nested", "a long sum", "too long", "loops in loops"],
 )
-def test_what_would_take_too_long_to_evaluate_is_undetermined(expression: str, words: str) -> None:
+def test_expressions_that_take_too_long_are_undetermined(expression: str, words: str) -> None:
     text = claim("c", cpus(2, selected(expression))) + pod("a", "c")
     found = why(plan(text, "2n16c2t"))
     assert found.startswith(f"undetermined: {words}")
@@ -118,7 +118,7 @@ def test_a_loop_over_a_list_is_evaluated() -> None:
     assert given(plan(text, "2n16c2t")) == ["8,24"]
 
 
-def test_a_search_without_end_is_given_up_and_leaves_nothing_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_search_is_aborted_and_leaves_nothing_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [f"c{number}" for number in range(12)]
     text = "".join(claim(name, cpus(3)) for name in many) + claim("last", cpus(16))
     monkeypatch.setattr("cpuctl.dra.allocation.MOST_TRIED", 500)
@@ -130,7 +130,7 @@ def test_a_search_without_end_is_given_up_and_leaves_nothing_taken(monkeypatch: 
     assert given(found) == ["0-7,16-23"]
 
 
-def test_without_the_library_it_is_undetermined_and_said_how_to_get_it(
+def test_without_the_library_selectors_are_undetermined_and_the_hint_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "celpy", None)
@@ -140,7 +140,7 @@ def test_without_the_library_it_is_undetermined_and_said_how_to_get_it(
     assert why(found, 1).endswith("needs a CEL library, which is not installed: pip install 'cpuctl[dra]'")
 
 
-def test_the_first_alternative_that_can_be_had_is_taken() -> None:
+def test_the_first_available_alternative_is_taken() -> None:
     alternatives = ", ".join(
         f"{{name: n{count}, deviceClassName: dra.cpu, capacity: {{requests: {{dra.cpu/cpu: '{count}'}}}}}}"
         for count in (20, 12, 4)
@@ -194,13 +194,13 @@ def test_cpus_come_from_the_numa_node_of_a_gpu() -> None:
     assert [each.device.name for each in found.pods[0].claims[0].grants] == ["cpudevnuma001", "gpu0"]
 
 
-def test_a_gpu_whose_numa_node_has_too_few_cpus_left_is_no_choice() -> None:
+def test_a_gpu_with_too_few_cpus_left_on_its_numa_node_is_not_chosen() -> None:
     text = gpus("gpu.example.com", 1, 1) + claim("c", cpus(14, selected(f"{NUMA} == 1"))) + pod("a", "c")
     found = plan(text + claim("both", f"{GPU}, {cpus(4)}", ALIGNED) + pod("b", "both"), "2n16c2t")
     assert why(found, 1).startswith("default/both cpus: requests 1 device, 2 match")
 
 
-def test_devices_of_a_driver_that_nobody_tells_of_are_undetermined() -> None:
+def test_devices_of_an_unlisted_driver_are_undetermined() -> None:
     text = gpus("fpga.example.com", 1) + claim("both", f"{cpus(4)}, {GPU}", ALIGNED) + pod("a", "both")
     assert why(plan(text, "2n16c2t")) == (
         "undetermined: claim default/both requests devices of class gpu, but no ResourceSlice lists the "
@@ -212,14 +212,14 @@ def test_devices_of_a_driver_that_nobody_tells_of_are_undetermined() -> None:
     assert why(missing) == "undetermined: ResourceClaim default/c is not among the manifests"
 
 
-def test_a_claim_of_more_than_32_cpus_is_no_claim_of_individual_ones() -> None:
+def test_a_claim_of_more_than_32_individual_cpus_is_rejected() -> None:
     text = claim("c33", single_cpus(33)) + pod("a", "c33")
     assert why(plan(text, "2n16c2t", INDIVIDUAL)) == (
         "default/c33 cpus: number of requested devices 33 exceeds the claim limit of 32"
     )
 
 
-def test_32_of_512_cpus_that_cannot_be_had_together_are_soon_given_up() -> None:
+def test_an_unsatisfiable_request_for_32_of_512_cpus_fails_quickly() -> None:
     constraint = ", constraints: [{matchAttribute: dra.cpu/cacheL3ID}]"
     requests = f"{single_cpus(16, name='first')}, {single_cpus(16, name='second')}"
     text = claim("c", requests, constraint) + pod("a", "c")
@@ -228,7 +228,7 @@ def test_32_of_512_cpus_that_cannot_be_had_together_are_soon_given_up() -> None:
     )
 
 
-def test_a_template_makes_a_claim_of_its_own_for_every_pod() -> None:
+def test_a_template_makes_a_separate_claim_for_every_pod() -> None:
     text = f"""
 ---
 apiVersion: resource.k8s.io/v1
@@ -251,7 +251,7 @@ spec:
     assert given(plan(text + pods, "2n16c2t")) == ["0-1,16-17", "2-3,18-19"]
 
 
-def test_a_claim_is_one_containers() -> None:
+def test_a_claim_belongs_to_one_container() -> None:
     found = plan(claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"), "2n16c2t")
     assert given(found) == ["0-1,16-17"] * 2
     assert [each.problem for each in found.pods] == [
@@ -270,7 +270,7 @@ def twice(count: int, more: str = "") -> str:
     return claim("two", request, more) + pod("a", "two")
 
 
-def test_a_claim_may_have_several_shares_of_a_device_unless_it_says_otherwise() -> None:
+def test_a_claim_may_have_several_shares_of_a_device_unless_a_constraint_forbids_it() -> None:
     """docs/user/feature-support.md of the driver, "Distributing CPUs across NUMA nodes"."""
     assert given(plan(twice(8), "2n16c2t")) == ["0-7,16-23"]
     spread = plan(twice(8, SPREAD), "2n16c2t")

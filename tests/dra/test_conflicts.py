@@ -1,4 +1,4 @@
-"""What does not go together is said before it happens."""
+"""Conflicts are reported before they take effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stated(
     return "\n".join(each.text for each in found)
 
 
-def test_the_static_policy_does_not_go_with_the_driver() -> None:
+def test_the_static_policy_conflicts_with_the_driver() -> None:
     static = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0,16")
     assert stated(static).startswith("the kubelet's CPU Manager policy is static")
     assert not stated(replace(static, cpu_manager_policy="none"))
@@ -40,11 +40,11 @@ def test_the_static_policy_does_not_go_with_the_driver() -> None:
         (KubeletConfiguration(), "reserves 0 CPUs"),
     ],
 )
-def test_reserved_cpus_that_differ_are_told(kubelet: KubeletConfiguration, words: str) -> None:
+def test_different_reserved_cpus_are_reported(kubelet: KubeletConfiguration, words: str) -> None:
     assert words in stated(kubelet)
 
 
-def test_reserved_cpus_that_agree_are_not() -> None:
+def test_equal_reserved_cpus_are_not_reported() -> None:
     both = KubeletConfiguration(kube_reserved={"cpu": "1"}, system_reserved={"cpu": "1000m"})
     assert not stated(both)
     assert not stated(KubeletConfiguration(reserved_system_cpus="16,0"))

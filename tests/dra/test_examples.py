@@ -1,4 +1,4 @@
-"""The examples of the driver's own documentation, written out, get the CPUs that its rules give.
+"""The examples of the driver's own documentation, written out, get the CPUs that follow from its rules.
 
 kubernetes-sigs/dra-driver-cpu, ``hack/examples`` and ``docs/user``.
 """
@@ -34,7 +34,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "machine", "settings", "cpus"), CASES)
-def test_examples_get_the_cpus_that_the_drivers_rules_give(
+def test_examples_get_the_cpus_that_follow_from_the_drivers_rules(
     name: str, machine: str, settings: DriverSettings, cpus: list[str]
 ) -> None:
     found = plan((EXAMPLES / f"{name}.yaml").read_text(), machine, settings)
@@ -43,5 +43,5 @@ def test_examples_get_the_cpus_that_the_drivers_rules_give(
     assert not any(pod.problem for pod in found.pods)
 
 
-def test_every_example_is_tried() -> None:
+def test_every_example_is_tested() -> None:
     assert {each.stem for each in EXAMPLES.iterdir()} == {name for name, *_ in CASES}

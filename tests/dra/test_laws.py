@@ -1,4 +1,4 @@
-"""What holds for all claims on all machines."""
+"""Invariants of all claims on all machines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NODE = "resource.kubernetes.io/numaNode"
 
 @limits(max_examples=100, deadline=None)
 @each(MACHINES, SETTINGS, st.lists(st.integers(1, 16), min_size=1, max_size=6), st.booleans())
-def test_claims_are_disjoint_inside_what_is_available_and_exact(
+def test_claims_are_disjoint_available_and_exact(
     machine: str, settings: DriverSettings, counts: list[int], aligned: bool
 ) -> None:
     individual = settings.mode is DeviceMode.INDIVIDUAL

@@ -1,4 +1,4 @@
-"""Claims that are there already, slices that are not all there, and gates that are off."""
+"""Claims that exist already, incomplete slices, and disabled gates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_devices_that_a_claim_has_are_taken() -> None:
     assert 0 not in found.driver.shared
 
 
-def test_what_a_claim_consumes_is_gone_and_its_cpus_are_those_of_the_drivers_file() -> None:
+def test_capacity_of_an_allocated_claim_is_consumed_and_its_cpus_come_from_the_drivers_file() -> None:
     text = allocated("old", "cpudevnuma000", consumed=12, users="x") + claim("c", cpus(6)) + pod("a", "c")
     found = planned(text, prepared={"old-uid": CPUSet.parse("0-5,16-21")})
     assert given(found) == ["8-10,24-26"], "4 CPUs are left on node 0"
@@ -53,7 +53,7 @@ def test_what_a_claim_consumes_is_gone_and_its_cpus_are_those_of_the_drivers_fil
     assert given(four) == ["0-1,16-17"]
 
 
-def test_cpus_of_a_group_that_nobody_tells_make_others_unknown() -> None:
+def test_unknown_cpus_of_a_group_make_others_unknown() -> None:
     text = allocated("old", "cpudevnuma000", consumed=4, users="x") + claim("c", cpus(4)) + pod("a", "c")
     (outcome,) = planned(text).pods[0].claims
     assert isinstance(outcome.prepared, Undetermined)
@@ -71,7 +71,7 @@ def test_a_claim_that_has_been_allocated_keeps_its_devices() -> None:
     )
 
 
-def test_the_machine_as_a_device_gets_the_cpus_that_the_allocation_names() -> None:
+def test_the_machine_as_a_device_gets_the_cpus_in_the_allocation() -> None:
     """docs/user/opaque-cpuset-overrides.md of the driver."""
     from cpuctl.dra.driver import GroupBy
 
@@ -86,7 +86,7 @@ def test_the_machine_as_a_device_gets_the_cpus_that_the_allocation_names() -> No
     assert "DeviceClass" in from_class.pods[0].problem
 
 
-def test_a_claim_made_from_a_template_is_its_pods() -> None:
+def test_a_claim_made_from_a_template_belongs_to_its_pod() -> None:
     made = allocated("a-c-x7k2p", "cpudevnuma001", consumed=4).replace(
         "metadata: {",
         "metadata: {annotations: {resource.kubernetes.io/pod-claim-name: c}, "
@@ -105,7 +105,7 @@ spec:
     assert (outcome.claim, str(outcome.cpus)) == ("default/a-c-x7k2p", "8-9,24-25")
 
 
-def test_a_running_pod_whose_claim_nobody_tells_of_may_have_any_device() -> None:
+def test_a_running_pod_with_an_unknown_claim_may_have_any_device() -> None:
     found = decode_manifests(claim("c", cpus(4)) + pod("a", "c") + pod("old", "gone"), "test.yaml")
     a, old = with_uids(found.pods)
     node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources(), running=[old])
@@ -114,7 +114,7 @@ def test_a_running_pod_whose_claim_nobody_tells_of_may_have_any_device() -> None
     assert answer.text == "pod default/old is running: ResourceClaim default/gone is not among the manifests"
 
 
-def test_pods_that_go_give_back_devices_and_cpus() -> None:
+def test_removed_pods_release_devices_and_cpus() -> None:
     text = claim("c", cpus(12)) + claim("d", cpus(12)) + claim("e", cpus(12))
     found = decode_manifests(text + pod("a", "c") + pod("b", "d") + pod("f", "e"), "test.yaml")
     a, b, last = with_uids(found.pods)
@@ -143,7 +143,7 @@ spec:
 """
 
 
-def test_a_claim_that_a_pod_knows_by_two_names_is_one_claim() -> None:
+def test_a_claim_with_two_names_in_a_pod_is_one_claim() -> None:
     found = planned(claim("c", cpus(4)) + TWO_NAMES)
     assert given(found) == ["0-1,16-17"] * 2
     assert [each.containers for each in found.pods[0].claims] == [("main",)] * 2
@@ -152,19 +152,19 @@ def test_a_claim_that_a_pod_knows_by_two_names_is_one_claim() -> None:
     assert (found.claims.held, found.driver.shared) == ({}, MACHINE.online)
 
 
-def test_a_claim_that_two_containers_use_by_two_names_is_the_first_ones() -> None:
+def test_a_claim_used_by_two_containers_under_two_names_belongs_to_the_first() -> None:
     other = "{name: side, resources: {claims: [{name: two}]}}"
     found = planned(claim("c", cpus(4)) + TWO_NAMES.replace("[{name: main", f"[{other}, {{name: main"))
     assert "is referenced by containers side, main" in found.pods[0].problem
 
 
-def test_before_consumable_capacity_a_group_that_a_claim_has_is_taken() -> None:
+def test_before_consumable_capacity_a_claimed_group_is_taken() -> None:
     text = allocated("old", "cpudevnuma000", users="u") + claim("c", cpus(4)) + pod("a", "c")
     found = planned(text, minor=35)
     assert [each.device.name for each in found.pods[0].claims[0].grants] == ["cpudevnuma001"]
 
 
-def test_cpus_that_nobody_tells_are_free_when_their_pods_are_gone() -> None:
+def test_unknown_cpus_are_free_when_their_pods_are_gone() -> None:
     text = allocated("old", "cpudevnuma000", consumed=4, users="u")
     text += "".join(claim(name, cpus(4)) + pod(name, name) for name in "ab")
     found = decode_manifests(text + pod("r", "old").replace("{name: r}", "{name: r, uid: u}"), "test.yaml")
@@ -196,7 +196,7 @@ def taken(found: ClaimsPlan) -> list[str]:
     return [grant.device.name for each in found.pods[0].claims for grant in each.grants]
 
 
-def test_nothing_is_taken_from_a_pool_that_is_not_whole() -> None:
+def test_nothing_is_taken_from_an_incomplete_pool() -> None:
     part = gpu_slice("gpu0", count=2)
     assert why(planned(part + ONE)) == "default/g gpu: requests 1 device, 0 match"
     assert taken(planned(part + ONE, minor=35)) == ["gpu0"], "before, it was"
@@ -213,7 +213,7 @@ def test_slices_of_older_generations_do_not_count() -> None:
         assert taken(planned(text + ALL)) == ["new"]
 
 
-def test_nothing_is_taken_from_a_pool_with_two_devices_of_one_name() -> None:
+def test_nothing_is_taken_from_a_pool_with_two_devices_of_the_same_name() -> None:
     twice = gpu_slice("gpu0", "gpu0") + ONE
     assert why(planned(twice)) == "default/g gpu: requests 1 device, 0 match"
     assert why(planned(twice, minor=35)).endswith(
@@ -242,14 +242,14 @@ def test_slices_are_for_the_nodes_that_they_name_or_select(where: str, answer: s
     assert answer in (*taken(found), why(found)) or answer in why(found)
 
 
-def test_devices_may_be_for_nodes_of_their_own() -> None:
+def test_devices_may_select_their_own_nodes() -> None:
     text = gpu_slice(
         "gpu0, nodeName: node-b", f"gpu1, nodeName: {NODE}", where="perDeviceNodeSelection: true"
     )
     assert taken(planned(text + ALL)) == ["gpu1"]
 
 
-def test_before_consumable_capacity_a_group_is_one_claims_and_the_driver_cannot_prepare_it() -> None:
+def test_before_consumable_capacity_a_group_serves_one_claim_and_the_driver_cannot_prepare_it() -> None:
     text = "".join(claim(name, cpus(4)) + pod(name, name) for name in "abc")
     found = planned(text, minor=35)
     assert [each.problem for each in found.pods[:2]] == [

@@ -1,4 +1,4 @@
-"""The CPUs that the driver picks, its defect with it."""
+"""The CPUs that the driver picks, including its defect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.dra.machines import Row, machine_of, seen
 
 
 def repeated() -> DriverMachine:
-    """Two sockets, each of two L3 caches with two cores of two CPUs; core ids 0 to 3 on both."""
+    """Two sockets, each with two L3 caches with two cores of two CPUs; core ids 0 to 3 on both."""
     rows = [Row(cpu, cpu // 4 % 2, cpu // 4 % 2, cpu % 4, cpu // 2 % 4) for cpu in range(16)]
     return seen(machine_of(rows))
 
@@ -32,8 +32,8 @@ RECORDED = [
 
 
 @pytest.mark.parametrize(("available", "recorded", "fixed"), RECORDED)
-def test_cores_that_share_an_id_are_one_to_the_driver(available: str, recorded: str, fixed: str) -> None:
-    """Recorded from the driver's own code."""
+def test_cores_that_share_an_id_are_one_core_to_the_driver(available: str, recorded: str, fixed: str) -> None:
+    """Recorded with the driver's own code."""
     for topology, wanted in (
         (driver_topology(repeated()), recorded),
         (driver_topology(repeated(), fixed=True), fixed),
@@ -44,7 +44,7 @@ def test_cores_that_share_an_id_are_one_to_the_driver(available: str, recorded: 
         assert str(CPUSet(picked.cpus)) == wanted
 
 
-def test_cpus_outside_the_device_are_told_and_a_fixed_driver_has_none() -> None:
+def test_cpus_outside_the_device_are_reported_and_a_fixed_driver_has_none() -> None:
     text = claim("first", cpus(4)) + pod("a", "first")
     settings = DriverSettings(reserved=CPUSet.parse("0,11"))
     (found,) = plan(text, repeated(), settings).pods[0].claims
@@ -74,7 +74,7 @@ def grant(amount: str | None, device: str = "cpudevnuma000") -> Grant:
         (grant("9"), "not enough cpus available to satisfy request: requested=9, available=8"),
     ],
 )
-def test_what_the_driver_cannot_prepare_is_its_error(grants: Grant, error: str) -> None:
+def test_claims_that_the_driver_cannot_prepare_show_its_error(grants: Grant, error: str) -> None:
     driver = Driver(DriverMachine.discover(parse_synthetic("2n8c2t")), DriverSettings())
     assert driver.prepare("default/a", [grants]) == NotPrepared(error)
     assert not driver.prepared
@@ -91,7 +91,7 @@ def test_what_the_driver_cannot_prepare_is_its_error(grants: Grant, error: str) 
         ([CPUConfig(CPUSet.parse("8-11"))], "8-11 from opaque config conflict with already allocated claims"),
     ],
 )
-def test_of_the_machine_as_one_device_a_claim_names_its_cpus(
+def test_a_claim_of_the_machine_as_one_device_names_its_cpus(
     config: list[CPUConfig], outcome: Prepared | str
 ) -> None:
     settings = DriverSettings(group_by=GroupBy.MACHINE, reserved=CPUSet.parse("0"))

@@ -1,4 +1,4 @@
-"""Slices of the driver that somebody has recorded count for the scheduler, beside a driver on the machine."""
+"""Recorded slices of the driver count for the scheduler, next to the driver on the machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ONE, GROUP = claim("c", single_cpus(3)) + pod("a", "c"), claim("c", cpus(6)) + p
         (DriverSettings(node_allocatable_mapping=True), GROUP, "0-2,16-18"),
     ],
 )
-def test_slices_tell_how_the_driver_is_set_up(settings: DriverSettings, text: str, want: str) -> None:
+def test_slices_show_how_the_driver_is_configured(settings: DriverSettings, text: str, want: str) -> None:
     found, warnings = planned(published(settings), text)
     assert given(found) == [want]
     assert found.driver.settings == settings
@@ -65,7 +65,7 @@ def test_slices_tell_how_the_driver_is_set_up(settings: DriverSettings, text: st
     )
 
 
-def test_the_scheduler_goes_by_what_is_published_and_that_the_driver_would_publish_other_is_said() -> None:
+def test_the_scheduler_uses_published_slices_and_differences_from_the_driver_are_reported() -> None:
     slices = published(DriverSettings())
     first, second = slices[0]["spec"]["devices"]
     first["capacity"]["dra.cpu/cpu"]["value"] = "4"
@@ -78,7 +78,7 @@ def test_the_scheduler_goes_by_what_is_published_and_that_the_driver_would_publi
     ]
 
 
-def test_devices_that_the_driver_has_not_are_not_prepared() -> None:
+def test_devices_that_the_driver_does_not_have_are_not_prepared() -> None:
     reserved = DriverSettings(mode=DeviceMode.INDIVIDUAL)
     words = DriverFlags(mode=DeviceMode.INDIVIDUAL, reserved="0-3,16-19")
     found, warnings = planned(published(reserved), claim("c", single_cpus(32)) + pod("a", "c"), words)
@@ -90,7 +90,7 @@ def test_devices_that_the_driver_has_not_are_not_prepared() -> None:
     assert any(each.endswith("different dra.cpu/cpuID") for each in warnings)
 
 
-def test_slices_that_are_not_all_there_are_waited_for() -> None:
+def test_incomplete_slices_are_not_used() -> None:
     slices = published(DriverSettings())
     slices[0]["spec"]["pool"]["resourceSliceCount"] = 2
     found, warnings = planned(slices, GROUP)
@@ -98,7 +98,7 @@ def test_slices_that_are_not_all_there_are_waited_for() -> None:
     assert f"pool dra.cpu/{NODE} is incomplete" in warnings[0]
 
 
-def test_names_of_no_driver_tell_nothing() -> None:
+def test_names_of_unknown_drivers_show_no_settings() -> None:
     devices = own_devices(loaded(SPEC, DriverSettings()))
     odd = tuple(each._replace(name="numa0") for each in devices)
     assert published_settings(odd, CPUSet()) is None

@@ -85,7 +85,7 @@ def test_512_cpus_make_four_slices_of_128_or_eight_of_64() -> None:
         assert {each["spec"]["pool"]["resourceSliceCount"] for each in slices} == {len(sizes)}
 
 
-def test_groups_without_a_cpu_left_are_no_devices_but_the_machine_is() -> None:
+def test_groups_without_a_cpu_left_are_not_devices_but_the_machine_is() -> None:
     machine = DriverMachine.discover(parse_synthetic("2s2n1c2t"))
     reserved = machine.numa_nodes[1]
     by_node = driver_devices(machine, DriverSettings(reserved=reserved))
@@ -95,7 +95,7 @@ def test_groups_without_a_cpu_left_are_no_devices_but_the_machine_is() -> None:
 
 
 @pytest.mark.parametrize("missing", ["socket", "a socket's number", "core", "NUMA node"])
-def test_a_cpu_whose_place_is_not_told_is_skipped_but_counts_for_the_machine(missing: str) -> None:
+def test_a_cpu_with_an_unknown_place_is_skipped_but_counts_for_the_machine(missing: str) -> None:
     whole = parse_synthetic("4c")
     odd = {
         "socket": whole.cpus[2]._replace(package_id=None),
@@ -113,12 +113,12 @@ def test_a_cpu_whose_place_is_not_told_is_skipped_but_counts_for_the_machine(mis
 @pytest.mark.parametrize(
     ("control", "enabled"), [("on", True), ("off\n", False), ("notsupported", False), ("odd", True)]
 )
-def test_smt_is_what_the_kernel_says_and_else_what_the_cores_tell(control: str, enabled: bool) -> None:
+def test_smt_follows_the_kernels_setting_or_else_the_cores(control: str, enabled: bool) -> None:
     machine = seen(parse_synthetic("2c2t"), {"sys/devices/system/cpu/smt/control": control})
     assert machine.smt_enabled is enabled
 
 
-def test_a_cache_without_an_id_is_known_by_its_lowest_cpu_and_none_is_minus_one() -> None:
+def test_a_cache_without_an_id_uses_its_lowest_cpu_and_no_cache_is_minus_one() -> None:
     def caches(machine: Machine) -> list[int]:
         return [cpu.cache for cpu in DriverMachine.discover(machine).cpus.values()]
 

@@ -1,4 +1,4 @@
-"""One question to every node: how often it is asked, the order of the answers, what becomes of failures."""
+"""One question to every node: how often it is asked, the order of answers, and the handling of failures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Question:
         return {"node": name, "source": source, "answerKey": None, "outcome": "Read", "said": source}
 
 
-def nobody(_done: int, _total: int) -> None:
+def no_progress(_done: int, _total: int) -> None:
     pass
 
 
@@ -68,17 +68,17 @@ def recordings(*names: str) -> list[Recording]:
     return [Recording(name, name, "") for name in names]
 
 
-def test_answers_come_in_the_order_of_the_recordings_however_many_ask() -> None:
+def test_answers_keep_the_order_of_the_recordings_with_any_number_of_processes() -> None:
     fleet = recordings(*(f"node{number}" for number in range(100)))
-    alone = list(ask(Question(), fleet, in_processes(1), nobody))
+    alone = list(ask(Question(), fleet, in_processes(1), no_progress))
     assert [row["node"] for row in alone] == [each.name for each in fleet]
-    assert list(ask(Question(), fleet, in_processes(3), nobody)) == alone
+    assert list(ask(Question(), fleet, in_processes(3), no_progress)) == alone
 
 
-def test_equal_content_is_asked_once_and_answers_under_each_name() -> None:
+def test_equal_content_is_asked_once_and_answered_under_each_name() -> None:
     question = Question()
     fleet = [Recording("a", "x/a.tar", "d1"), Recording("b", "x/b.tar", "d1"), Recording("c", "c.tar", "d2")]
-    rows = list(ask(question, fleet, in_this_process, nobody))
+    rows = list(ask(question, fleet, in_this_process, no_progress))
     assert question.count == 2
     assert [(row["node"], row["source"], row["said"]) for row in rows] == [
         ("a", "x/a.tar", "x/a.tar"),
@@ -89,10 +89,12 @@ def test_equal_content_is_asked_once_and_answers_under_each_name() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_cannot_be_read_answers_with_its_error(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_recording_is_answered_with_its_error(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("CPUCTL_DEBUG", raising=False)
     fleet = recordings("a", "broken", "b", "defect", "c")
-    rows = list(ask(Question(), fleet, in_processes(jobs), nobody))
+    rows = list(ask(Question(), fleet, in_processes(jobs), no_progress))
     assert [row["outcome"] for row in rows] == ["Read", "Unreadable", "Read", "Unreadable", "Read"]
     assert (rows[1]["error"], rows[1]["hint"]) == ("broken: is damaged", "record it again")
     assert rows[3]["error"] == "defect: internal error: KeyError: 'x'"
@@ -105,13 +107,13 @@ def test_a_question_that_depends_on_the_name_is_asked_for_each() -> None:
 
     question = Named()
     fleet = [Recording("a", "a.tar", "d"), Recording("b", "b.tar", "d")]
-    assert [row["said"] for row in ask(question, fleet, in_this_process, nobody)] == ["a.tar", "b.tar"]
+    assert [row["said"] for row in ask(question, fleet, in_this_process, no_progress)] == ["a.tar", "b.tar"]
     assert question.count == 2
 
 
-def test_an_error_names_the_recording_that_it_is_told_of() -> None:
+def test_an_error_names_the_recording_that_it_is_reported_for() -> None:
     fleet = [Recording("a", "broken", "d"), Recording("b", "copy", "d")]
-    assert [row["error"] for row in ask(Question(), fleet, in_this_process, nobody)] == [
+    assert [row["error"] for row in ask(Question(), fleet, in_this_process, no_progress)] == [
         "broken: is damaged",
         "copy: is damaged",
     ]
@@ -121,7 +123,9 @@ def test_all_nodes_of_a_must_gather_answer(tmp_path: Path) -> None:
     nodes = ["worker-1", "worker-2"]
     write_tree(must_gather_files(dict.fromkeys(nodes, snapshot())), tmp_path / "gathered")
     source = str(tmp_path / "gathered")
-    rows = list(ask(NodeLister(KubeletInputs()), [Recording("gathered", source)], in_this_process, nobody))
+    rows = list(
+        ask(NodeLister(KubeletInputs()), [Recording("gathered", source)], in_this_process, no_progress)
+    )
     assert [(row["node"], row["source"]) for row in rows] == [(node, f"{source}#{node}") for node in nodes]
     assert {row["outcome"] for row in rows} == {"Read"}
 
@@ -133,13 +137,13 @@ class Killed(Question):
         return super().__call__(recording)
 
 
-def test_a_process_that_is_killed_is_no_answer() -> None:
+def test_a_process_that_is_killed_is_an_error() -> None:
     with pytest.raises(NodeAccessError, match="a process that reads recordings was killed"):
-        list(ask(Killed(), recordings("a", "b", "last"), in_processes(2), nobody))
+        list(ask(Killed(), recordings("a", "b", "last"), in_processes(2), no_progress))
 
 
 def test_sources_are_handed_out_as_answers_are_taken() -> None:
-    """Memory stays bounded: what nobody has taken yet is not all read before."""
+    """Memory stays bounded: recordings are not all read before answers are consumed."""
     taken: list[str] = []
 
     def counting(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
@@ -147,19 +151,19 @@ def test_sources_are_handed_out_as_answers_are_taken() -> None:
             taken.append(each.source)
             yield answering(each)
 
-    answers = ask(Question(), recordings("a", "b", "c"), counting, nobody)
+    answers = ask(Question(), recordings("a", "b", "c"), counting, no_progress)
     next(answers)
     assert taken == ["a"]
 
 
-def test_earlier_answers_are_taken_over_where_content_and_question_are_the_same() -> None:
+def test_earlier_answers_are_reused_if_content_and_question_are_the_same() -> None:
     fleet = [Recording("a", "a", "d1"), Recording("b", "b", "d2")]
-    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody)]
+    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, no_progress)]
     known = earlier_answers("\n".join(lines) + '\n{"node": "cut sh')
 
     again = Question()
     moved = [Recording("a2", "moved/a2", "d1"), Recording("b", "b", "changed")]
-    rows = list(ask(again, moved, in_this_process, nobody, known))
+    rows = list(ask(again, moved, in_this_process, no_progress, known))
     assert again.count == 1
     assert [(row["node"], row["source"], row["said"]) for row in rows] == [
         ("a2", "moved/a2", "a"),
@@ -167,18 +171,18 @@ def test_earlier_answers_are_taken_over_where_content_and_question_are_the_same(
     ]
 
     other = Question("something else")
-    list(ask(other, fleet, in_this_process, nobody, known))
+    list(ask(other, fleet, in_this_process, no_progress, known))
     assert other.count == 2
 
 
 def test_earlier_answers_for_equal_recordings_are_one_answer() -> None:
     fleet = [Recording(name, name, "d1") for name in ("a", "b", "c")]
-    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody)]
+    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, no_progress)]
     known = earlier_answers("\n".join(lines))
-    assert [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody, known)] == lines
+    assert [json.dumps(row) for row in ask(Question(), fleet, in_this_process, no_progress, known)] == lines
 
 
-def test_earlier_answers_for_a_recording_of_several_nodes_are_all_of_it() -> None:
+def test_earlier_answers_for_a_recording_of_several_nodes_are_all_reused() -> None:
     inside = [
         {"node": node, "source": f"{path}#{node}", "answerKey": "k", "outcome": "Read"}
         for path in ("one.tar", "equal.tar")
@@ -189,35 +193,35 @@ def test_earlier_answers_for_a_recording_of_several_nodes_are_all_of_it() -> Non
 
 def test_nodes_that_could_not_be_read_are_asked_again() -> None:
     fleet = [Recording("broken", "broken", "d1")]
-    (row,) = ask(Question(), fleet, in_this_process, nobody)
+    (row,) = ask(Question(), fleet, in_this_process, no_progress)
     assert earlier_answers(json.dumps(row)) == {}
 
 
-def test_progress_is_told_for_every_recording() -> None:
+def test_progress_is_reported_for_every_recording() -> None:
     reported: list[tuple[int, int]] = []
     list(ask(Question(), recordings("a", "b"), in_this_process, lambda *counts: reported.append(counts)))
     assert reported == [(0, 2), (1, 2), (2, 2)]
 
 
-class Telling(Question):
+class WithFacts(Question):
     def __call__(self, recording: Recording) -> Row:
         facts = {"cores": "0,4 1,5", "CPUs": recording.source[0]}
         return {**super().__call__(recording), "facts": facts}
 
 
-def test_what_other_processes_say_alike_is_kept_once() -> None:
+def test_equal_answers_of_other_processes_are_kept_once() -> None:
     fleet = recordings("a1", "b1", "a2", "b2")
-    one, other, again, _ = (row["facts"] for row in ask(Telling(), fleet, in_processes(2), nobody))
+    one, other, again, _ = (row["facts"] for row in ask(WithFacts(), fleet, in_processes(2), no_progress))
     assert one is again
     assert one != other
 
 
-def test_an_answer_hangs_on_the_content_of_the_files_that_kubelets_are_told(tmp_path: Path) -> None:
+def test_an_answers_key_depends_on_the_content_of_the_kubelet_files(tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
     fleet = [Recording("a", "synthetic:1s1n4c2t", "d1")]
 
     def key() -> object:
-        (row,) = ask(NodeLister(KubeletInputs(config=str(config))), fleet, in_this_process, nobody)
+        (row,) = ask(NodeLister(KubeletInputs(config=str(config))), fleet, in_this_process, no_progress)
         return row["answerKey"]
 
     shutil.copy(STATIC, config)
@@ -246,8 +250,8 @@ def test_a_question_names_its_files_and_reads_them_elsewhere(tmp_path: Path) -> 
     assert surveyor.files == names
 
 
-def test_a_worker_that_gets_the_question_from_another_one_has_files_of_its_own(tmp_path: Path) -> None:
-    """The other may be on another machine, or end first."""
+def test_a_worker_that_gets_the_question_from_another_one_has_its_own_files(tmp_path: Path) -> None:
+    """The other worker may be on another machine, or end first."""
     config = tmp_path / "kubelet.yaml"
     config.write_text(STATIC.read_text())
     question = NodeLister(KubeletInputs(config=str(config)))

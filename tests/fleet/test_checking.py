@@ -1,4 +1,4 @@
-"""What is checked on a node of a fleet, and how findings of many nodes become one."""
+"""Checks of a node in a fleet, and how findings of many nodes are merged."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_each_check_finds_what_its_command_finds() -> None:
     assert found["summary"]["error"] == severities.count("error")
 
 
-def test_nothing_names_the_recording() -> None:
+def test_findings_do_not_name_the_recording() -> None:
     found = checked(NODE)
     texts = [text for each in found["findings"] for text in (each["message"], each["where"], each["fix"])]
     assert not any(str(NODE) in text for text in texts)
@@ -92,14 +92,14 @@ def test_nothing_names_the_recording() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_only_what_is_named_is_checked(check: FleetCheckName) -> None:
+def test_only_the_named_check_runs(check: FleetCheckName) -> None:
     found = checked(NODE, check, version="1.36")
     assert {each["check"] for each in found["findings"]} == {check}
     assert (found["start"] is None) == (check == "audit")
 
 
-def test_what_a_start_fails_for_is_told_once() -> None:
-    """A configuration that cannot be started with is the finding of config; of the state nothing is known."""
+def test_the_reason_for_a_failed_start_is_reported_once() -> None:
+    """A configuration that prevents a start is a finding of config; the state is then unchecked."""
     found = checked(MACHINE, "config", "state", arguments="--cpu-manager-policy=static", version="1.36")
     errors = [each for each in found["findings"] if each["severity"] == "error"]
     assert [each["check"] for each in errors] == ["config"]
@@ -110,7 +110,7 @@ def test_what_a_start_fails_for_is_told_once() -> None:
 
 
 def test_a_configuration_that_cannot_be_loaded_leaves_the_rest_unchecked() -> None:
-    """What does not hang on it is audited all the same."""
+    """Everything independent of it is audited nevertheless."""
     found = checked(NODE, arguments="--no-such-flag", version="1.36")
     reported = [(each["check"], each["code"]) for each in found["findings"] if each["check"] != "audit"]
     assert reported == [("config", "not-loaded")]
@@ -123,7 +123,7 @@ def test_a_configuration_that_cannot_be_loaded_leaves_the_rest_unchecked() -> No
     assert not is_clean(found, strict=False)
 
 
-def test_what_was_not_recorded_is_never_clean() -> None:
+def test_unrecorded_parts_are_never_clean() -> None:
     found = checked(MACHINE)
     reported = {(each["check"], each["missing"].partition(":")[0]) for each in found["unchecked"]}
     assert ("config", "the kubelet's configuration") in reported
@@ -139,7 +139,7 @@ def test_a_description_has_nothing_to_audit() -> None:
     assert any("not a running node" in each["missing"] for each in found["unchecked"])
 
 
-def test_a_broken_state_file_leaves_only_that_check_undone(tmp_path: Path) -> None:
+def test_a_broken_state_file_fails_only_that_check(tmp_path: Path) -> None:
     shutil.copy(NODE, tmp_path / "node.tar.xz")
     with tarfile.open(NODE) as before, tarfile.open(tmp_path / "broken.tar", "w") as after:
         for member in before:
@@ -159,7 +159,7 @@ def test_a_recording_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         checked(tmp_path / "node.tar")
 
 
-def test_the_question_tells_checks_and_kubelets_apart() -> None:
+def test_the_question_distinguishes_checks_and_kubelets() -> None:
     askings = {
         NodeChecker(KubeletInputs(version=version), checks).asks("node")
         for version in ("1.35", "1.36")
@@ -168,7 +168,7 @@ def test_the_question_tells_checks_and_kubelets_apart() -> None:
     assert len(askings) == 4
 
 
-def test_checks_are_named_in_any_order_and_unknown_ones_refused() -> None:
+def test_checks_are_named_in_any_order_and_unknown_ones_rejected() -> None:
     assert named_checks("") == CHECKS
     assert named_checks("audit, config") == ("config", "audit")
     with pytest.raises(UsageError, match="unknown check 'x'"):
@@ -185,15 +185,15 @@ def test_checks_are_named_in_any_order_and_unknown_ones_refused() -> None:
         ("it is throttled at 1.5 CPUs", "it is throttled at 2 CPUs"),
     ],
 )
-def test_texts_that_differ_in_names_and_numbers_are_the_same(one: str, other: str) -> None:
+def test_texts_that_differ_only_in_names_and_numbers_are_the_same(one: str, other: str) -> None:
     assert skeleton(one) == skeleton(other)
 
 
-def test_other_words_are_another_finding() -> None:
+def test_different_words_are_a_different_finding() -> None:
     assert skeleton("policy static is configured") != skeleton("policy none is configured")
 
 
-def test_what_differs_is_left_out_of_the_text() -> None:
+def test_differences_are_left_out_of_the_text() -> None:
     assert in_common(["CPUs 2-3 of node 1", "CPUs 2-3 of node 7"]) == "CPUs 2-3 of node ..."
     assert in_common(['with "0-14" (a/b)', 'with "0-15" (c/d)']) == 'with "..." (...)'
     assert in_common(["CPU 1 is gone", "CPUs 1, 2 are gone"]) == "CPU ... is gone"
@@ -201,7 +201,7 @@ def test_what_differs_is_left_out_of_the_text() -> None:
     assert in_common(["x", ""]) == "..."
 
 
-def test_findings_of_many_nodes_come_once_those_of_most_nodes_first() -> None:
+def test_findings_of_many_nodes_are_listed_once_the_most_frequent_first() -> None:
     one, other = finding("CPU 3 is lost", "lost"), finding("CPU 4 is lost", "lost")
     found = fleet_findings(
         [node("n1", finding("odd")), node("n2", one, other), node("n3", other), node("n4", one)]
@@ -212,7 +212,7 @@ def test_findings_of_many_nodes_come_once_those_of_most_nodes_first() -> None:
     ]
 
 
-def test_the_worst_comes_first_however_few_have_it() -> None:
+def test_the_most_severe_finding_comes_first_even_if_rare() -> None:
     bad: NodeFinding = {**finding("bad"), "severity": "error"}
     found = fleet_findings([node("n1", finding("odd")), node("n2", finding("odd"), bad)])
     assert [each["severity"] for each in found] == ["error", "warning"]

@@ -13,7 +13,7 @@ from cpuctl.fleet.plan_nodes import NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod
-from tests.fleet.test_plan import nobody, where
+from tests.fleet.test_plan import no_progress, where
 from tests.support.schemas import follow_schema
 
 WHY = "default/c on small: claim default/c-t, request cpus: requests 1 device"
@@ -29,8 +29,8 @@ def planned(directory: Path, text: str, fleet: dict[str, str], **words: Any) -> 
     cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
     recordings = [Recording(name, source) for name, source in fleet.items()]
-    rows: Any = list(ask(surveyor, recordings, in_this_process, nobody))
-    answer = fleet_plan_document(inputs, given, cluster, rows, sources, nobody)
+    rows: Any = list(ask(surveyor, recordings, in_this_process, no_progress))
+    answer = fleet_plan_document(inputs, given, cluster, rows, sources, no_progress)
     follow_schema(answer, "fleetplan")
     return answer, sources.warnings
 
@@ -95,7 +95,7 @@ def test_a_claim_that_has_been_allocated_is_on_one_node(tmp_path: Path) -> None:
     assert answer["pods"][0]["claims"] == {"mine": "8-9,24-25"}
 
 
-def test_devices_of_other_drivers_are_those_of_each_node(tmp_path: Path) -> None:
+def test_devices_of_other_drivers_belong_to_their_nodes(tmp_path: Path) -> None:
     fleet = {"n1": LARGE, "n2": LARGE}
     aligned = ", constraints: [{matchAttribute: resource.kubernetes.io/numaNode}]"
     gpu = "gpu0, attributes: {resource.kubernetes.io/numaNode: {int: 1}}"
@@ -106,7 +106,7 @@ def test_devices_of_other_drivers_are_those_of_each_node(tmp_path: Path) -> None
     assert answer["pods"][0]["claims"] == {"both": "8-9,24-25"}
 
 
-def test_a_driver_of_which_nobody_tells_is_undetermined(tmp_path: Path) -> None:
+def test_an_unlisted_driver_is_undetermined(tmp_path: Path) -> None:
     text = gpu_class() + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")
     answer, _ = planned(tmp_path, text, {"n1": LARGE})
     (a,) = answer["pods"]
@@ -114,7 +114,7 @@ def test_a_driver_of_which_nobody_tells_is_undetermined(tmp_path: Path) -> None:
     assert "no ResourceSlice lists the devices of its driver gpu.example.com" in a["why"]
 
 
-def test_the_flags_of_the_driver_are_those_of_all_nodes(tmp_path: Path) -> None:
+def test_the_flags_of_the_driver_apply_to_all_nodes(tmp_path: Path) -> None:
     text = claim("c", cpus(4)) + pod("a", "c")
     flags = "--reserved-cpus 0-1,8-9"
     answer, _ = planned(tmp_path, text, {"n1": SMALL, "n2": LARGE}, driver_arguments=flags)
@@ -146,7 +146,7 @@ spec: {containers: [{name: main, resources: {requests: {cpu: 24}}}]}
 """
 
 
-def test_the_scheduler_counts_the_cpus_of_claims_where_it_looks_for_room(tmp_path: Path) -> None:
+def test_the_scheduler_counts_the_cpus_of_claims_when_it_checks_for_free_cpus(tmp_path: Path) -> None:
     claimed = template("t", cpus(12)) + from_template("a")
     words = {"kubelet": COUNTING, "driver_arguments": MAPPED}
     short = "0/1 nodes are available: 1 Insufficient cpu."
@@ -164,7 +164,7 @@ def test_the_scheduler_counts_the_cpus_of_claims_where_it_looks_for_room(tmp_pat
     assert where(answer) == {"a": ("n1", "Admitted"), "plain": ("n1", "Admitted")}, "nothing is mapped"
 
 
-def test_the_scheduler_has_words_of_its_own_for_claims_that_count(tmp_path: Path) -> None:
+def test_the_scheduler_has_its_own_message_for_claims_that_count(tmp_path: Path) -> None:
     text = claim("c", cpus(4)) + pod("a", "c") + pod("b", "c")
     answer, _ = planned(tmp_path, text, {"n1": LARGE}, kubelet=COUNTING, driver_arguments=MAPPED)
     assert where(answer) == {"a": ("n1", "Admitted"), "b": (None, "Pending")}

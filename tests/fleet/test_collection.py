@@ -20,7 +20,7 @@ XML = ROOT / "fixtures/machines/2s-2numa-32cpu.hwloc2.xml"
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Make a directory with recordings, one of them deeper, and files that are none."""
+    """Make a directory with recordings, one of them deeper, and other files."""
     (tmp_path / "rack2").mkdir()
     shutil.copy(RECORDING, tmp_path / "node1.tar.xz")
     shutil.copy(RECORDING, tmp_path / "rack2" / "node2.tar.xz")
@@ -50,13 +50,13 @@ def test_each_unpacked_must_gather_is_a_source(tmp_path: Path) -> None:
     assert [each.source for each in collect([str(tmp_path)]).recordings] == expected
 
 
-def test_a_pattern_names_what_it_matches(fleet: Path) -> None:
+def test_a_pattern_names_its_matches(fleet: Path) -> None:
     assert [each.name for each in collect([f"{fleet}/**/*.tar.xz"]).recordings] == ["node1", "node2"]
     with pytest.raises(InputError, match="no file matches this pattern"):
         collect([f"{fleet}/*.zip"])
 
 
-def test_a_list_has_a_name_a_line(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_has_one_name_per_line(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"# rack 1\n{fleet}/node1.tar.xz\n\nsynthetic:1s1n4c1t\n"
     (tmp_path / "list").write_text(text)
     expected = ["node1", "synthetic:1s1n4c1t"]
@@ -67,20 +67,20 @@ def test_a_list_has_a_name_a_line(fleet: Path, tmp_path: Path, monkeypatch: pyte
         collect([f"@{tmp_path}/none"])
 
 
-def test_files_of_one_name_are_told_apart_by_their_paths(fleet: Path) -> None:
+def test_files_with_the_same_name_are_distinguished_by_their_paths(fleet: Path) -> None:
     shutil.copy(fleet / "node1.tar.xz", fleet / "rack2" / "node1.tar.gz")
     names = [each.name for each in collect([str(fleet)]).recordings]
     assert names == [f"{fleet}/node1.tar.xz", "node3", f"{fleet}/rack2/node1.tar.gz", "node2"]
 
 
-def test_a_directory_a_node_names_the_node(tmp_path: Path) -> None:
+def test_a_directory_per_node_names_the_node(tmp_path: Path) -> None:
     for node in ("worker-1", "worker-2"):
         (tmp_path / node).mkdir()
         shutil.copy(RECORDING, tmp_path / node / "capture.tar.xz")
     assert [each.name for each in collect([str(tmp_path)]).recordings] == ["worker-1", "worker-2"]
 
 
-def test_a_list_with_nuls_holds_any_name(tmp_path: Path) -> None:
+def test_a_nul_separated_list_may_contain_any_name(tmp_path: Path) -> None:
     odd = tmp_path / "a\n#b.tar.xz"
     shutil.copy(RECORDING, odd)
     (tmp_path / "list").write_text(f"{odd}\0synthetic:1s1n4c1t\0")
@@ -88,12 +88,12 @@ def test_a_list_with_nuls_holds_any_name(tmp_path: Path) -> None:
     assert names == ["a\n#b", "synthetic:1s1n4c1t"]
 
 
-def test_what_is_named_twice_is_one_node(fleet: Path) -> None:
+def test_a_recording_named_twice_is_one_node(fleet: Path) -> None:
     name = f"{fleet}/node1.tar.xz"
     assert [each.source for each in collect([name, str(fleet), name]).recordings].count(name) == 1
 
 
-def test_a_named_file_is_of_the_fleet_whatever_it_is(fleet: Path) -> None:
+def test_an_explicitly_named_file_always_belongs_to_the_fleet(fleet: Path) -> None:
     assert [each.name for each in collect([f"{fleet}/README.md", f"{fleet}/gone"]).recordings] == [
         "README.md",
         "gone",
@@ -106,23 +106,23 @@ def test_equal_files_have_equal_digests(fleet: Path) -> None:
     assert collect(["synthetic:1s1n4c1t"]).recordings[0].digest == ""
 
 
-def test_nothing_is_no_fleet(tmp_path: Path) -> None:
+def test_an_empty_fleet_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recordings were found"):
         collect([str(tmp_path)])
     with pytest.raises(UsageError, match="no recordings specified"):
         collect([])
 
 
-def test_what_is_called_like_an_archive_is_of_the_fleet(fleet: Path) -> None:
-    """A copy that failed is a node that somebody misses, and no file to pass over."""
+def test_a_file_named_like_an_archive_belongs_to_the_fleet(fleet: Path) -> None:
+    """A failed copy is a missing node, not a file to skip."""
     (fleet / "node4.tar.gz").write_bytes(b"")
     found = collect([str(fleet)])
     assert [each.name for each in found.recordings] == ["node1", "node3", "node4", "node2"]
     assert [Path(name).name for name in found.passed_over] == ["README.md", "pods.json"]
 
 
-def test_an_archive_that_a_link_misses_is_one_of_the_fleet(tmp_path: Path) -> None:
-    """A collection that is not whole must not look so."""
+def test_a_dangling_link_to_an_archive_belongs_to_the_fleet(tmp_path: Path) -> None:
+    """An incomplete collection must not look complete."""
     (tmp_path / "node1.tar.gz").symlink_to(tmp_path / "elsewhere/node1.tar.gz")
     (tmp_path / "notes.txt").symlink_to(tmp_path / "elsewhere/notes.txt")
     found = collect([str(tmp_path)])
@@ -130,7 +130,7 @@ def test_an_archive_that_a_link_misses_is_one_of_the_fleet(tmp_path: Path) -> No
     assert found.passed_over == (str(tmp_path / "notes.txt"),)
 
 
-def test_a_list_without_names_is_called_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_list_is_reported_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "list").write_text("# none yet\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     for name, where in (("-", "<stdin>"), (f"@{tmp_path}/list", f"{tmp_path}/list")):

@@ -1,4 +1,4 @@
-"""Nodes that a kubelet could not tell apart, and what makes others odd."""
+"""Nodes that a kubelet could not distinguish, and what makes others odd."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_largest_group_comes_first_and_others_are_compared_with_it() -> None
         ("synthetic:2s2n8c2t,distances=10+31/31+10", "NUMA node 0 distances", "10 31", "10 21"),
     ],
 )
-def test_every_fact_that_a_kubelet_is_told_makes_a_difference(
+def test_every_fact_that_a_kubelet_sees_makes_a_difference(
     odd: str, fact: str, here: str, there: str
 ) -> None:
     usual = "synthetic:2s2n8c2t,mem=64Gi" if "mem" in odd else "synthetic:2s2n8c2t"
@@ -74,19 +74,19 @@ def test_every_fact_that_a_kubelet_is_told_makes_a_difference(
     assert (found[0].startswith(here), found[1].startswith(there)) == (True, True), found
 
 
-def test_memory_that_differs_from_boot_to_boot_is_alike() -> None:
+def test_memory_that_varies_between_boots_is_the_same() -> None:
     answer = document(
         "synthetic:2s2n8c2t,mem=65536Mi", "synthetic:2s2n8c2t,mem=65530Mi", "synthetic:2s2n8c2t,mem=64000Mi"
     )
     assert groups(answer) == [["n1", "n2"], ["n3"]]
 
 
-def test_nodes_without_memory_of_their_own_are_alike() -> None:
+def test_nodes_without_local_memory_are_the_same() -> None:
     nodes = document(*["synthetic:2s2n8c2t,mem=64Gi/0"] * 2)
     assert groups(nodes) == [["n1", "n2"]]
 
 
-def test_a_group_is_compared_with_the_one_that_is_most_alike() -> None:
+def test_a_group_is_compared_with_the_most_similar_one() -> None:
     answer = document(
         *["synthetic:1s1n4c1t"] * 3, *["synthetic:2s8n32c2t"] * 2, "synthetic:2s8n32c2t,hugepages-1Gi=4"
     )
@@ -94,7 +94,7 @@ def test_a_group_is_compared_with_the_one_that_is_most_alike() -> None:
     assert list(differences(answer, 2)) == [f"NUMA node {node} hugepages-1Gi" for node in range(8)]
 
 
-def test_whether_pods_are_placed_otherwise_is_tried() -> None:
+def test_different_placements_of_pods_are_detected() -> None:
     fleet = ("synthetic:2s2n8c2t", "synthetic:2s2n8c2t", "synthetic:2s2n8c2t,near")
     placed = document(*fleet, pods=("a=2/2,1Gi",))["groups"][1]["placements"]
     assert placed == {"differ": True, "pods": ["default/a"]}
@@ -102,7 +102,7 @@ def test_whether_pods_are_placed_otherwise_is_tried() -> None:
     assert shared == {"differ": False, "pods": []}
 
 
-def test_where_nobody_knows_whether_kubelets_start_nobody_knows_how_pods_are_placed(tmp_path: Path) -> None:
+def test_if_it_is_unknown_whether_kubelets_start_placements_are_unknown_too(tmp_path: Path) -> None:
     unknown = [str(written(without_memory(each), tmp_path / each)) for each in ("1s1n8c1t", "1s1n4c1t")]
     reserved = f"{STATIC} --kube-reserved=memory=1Gi"
     answer = document(*unknown, pods=("a=2/2,1Gi",), arguments=reserved)
@@ -119,14 +119,14 @@ def test_a_kubelet_that_does_not_start_is_counted() -> None:
     assert answer["nodes"][1]["free"] == {"exclusiveCPUs": 6, "cpuList": "2-7", "largestOnOneNode": 6}
 
 
-def test_a_configuration_that_cannot_be_loaded_is_the_answer() -> None:
+def test_a_configuration_that_cannot_be_loaded_is_reported_as_refused() -> None:
     answer = document("synthetic:1s1n8c1t", arguments="--no-such-flag=1 --cpu-manager-policy=static")
     (node,) = answer["nodes"]
     assert (node["start"]["outcome"], node["kubelet"]) == ("Refused", None)
     assert node["machine"]["cpus"] == 8
 
 
-def test_equal_nodes_are_decided_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_nodes_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from cpuctl.fleet import listing
 
     decided: list[object] = []
@@ -141,8 +141,8 @@ def test_equal_nodes_are_decided_on_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(decided) == 1
 
 
-def test_equal_content_is_told_alike_in_every_process() -> None:
-    """What decides about classes and what answers hold must not hang on how strings are stored, or hashed."""
+def test_equal_content_has_the_same_digest_in_every_process() -> None:
+    """Class decisions and answer keys must not depend on how strings are stored or hashed."""
     text = (
         "from cpuctl.fleet.facts import content_digest as d; b = str(123); s = frozenset(map(str, range(9)))"
     )

@@ -1,4 +1,4 @@
-"""Fleets on Dask: byte for byte the answer of one process, whatever workers see, and whichever die."""
+"""Fleets on Dask: byte for byte the answer of one process, whatever files workers see, and if workers die."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cpuctl(directory: Path, *words: str) -> tuple[int, str, str]:
 
 
 class Cluster(NamedTuple):
-    """A scheduler and its workers, none of which sees relative paths as we do, or is started again."""
+    """A scheduler and its workers; none sees relative paths as we do, or is restarted."""
 
     address: str
     workers: list[subprocess.Popen[bytes]]
@@ -77,14 +77,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Make a directory with a fleet of every kind of source, and what kubelets are told."""
+    """Make a directory with recordings of every kind, and the kubelets' configuration."""
     machines = ROOT / "fixtures" / "machines"
     (tmp_path / "fleet").mkdir()
     for number in range(12):
         path = machines / ("2s-2numa-32cpu.tar.xz", "2s-8numa-64cpu.tar.xz")[number % 2]
         shutil.copy(path, tmp_path / f"fleet/node{number}.tar.xz")
         with (tmp_path / f"fleet/node{number}.tar.xz").open("ab") as file:
-            file.write(bytes(4 * number))  # xz allows for it: content that differs, and says the same
+            file.write(bytes(4 * number))  # xz allows this: different bytes with the same content
     (tmp_path / "fleet/broken.tar").write_bytes(b"\x1f\x8bnothing")
     write_tree(
         must_gather_files(dict.fromkeys(["worker-1", "worker-2"], snapshot())), tmp_path / "fleet/must"
@@ -112,7 +112,7 @@ def test_workers_here_and_elsewhere_give_the_bytes_of_one_process(
     assert cpuctl(fleet, *words, "--dask-scheduler", cluster.address) == alone
 
 
-def test_what_a_kubelet_is_told_is_sent_and_named_as_here(fleet: Path, cluster: Cluster) -> None:
+def test_the_kubelets_configuration_is_sent_and_named_as_here(fleet: Path, cluster: Cluster) -> None:
     (fleet / "kubelet.yaml").write_text("kind: KubeletConfiguration\nnoSuchField: 1\n")
     alone = cpuctl(fleet, *LIST, "--jobs", "1")
     assert "kubelet.yaml" in alone[1]
@@ -142,7 +142,7 @@ def test_a_worker_that_dies_loses_nothing(tmp_path: Path, cluster: Cluster) -> N
     assert (process.returncode, answers.read_text(), errors) == alone
 
 
-def test_ctrl_c_leaves_what_is_done_by_local_workers(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_results_of_local_workers(tmp_path: Path) -> None:
     lines = (f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(2000))
     (tmp_path / "list").write_text("".join(lines))
     answers = tmp_path / "answers"
@@ -176,8 +176,8 @@ def test_ctrl_c_leaves_what_is_done_by_local_workers(tmp_path: Path) -> None:
     assert '"Unreadable"' not in answers.read_text()
 
 
-def test_what_dask_logs_is_not_among_errors(tmp_path: Path, cluster: Cluster) -> None:
-    # The client tells of answers that it asks for a second time, where a machine is busy.
+def test_logs_of_dask_are_not_printed_as_errors(tmp_path: Path, cluster: Cluster) -> None:
+    # The client logs answers that it requests a second time if a machine is busy.
     text = f"""
 import logging
 from cpuctl.fleet.on_dask import _connected
@@ -197,7 +197,7 @@ with _connected({cluster.address!r}, 1):
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_nobody_there_is_an_error(fleet: Path, cluster: Cluster) -> None:
+def test_a_missing_scheduler_or_worker_is_an_error(fleet: Path, cluster: Cluster) -> None:
     for worker in cluster.workers:
         worker.kill()
         worker.wait()

@@ -29,21 +29,21 @@ from cpuctl.scheduler.model import Load
 SINGLE = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=single-numa-node"
 
 
-def nobody(_done: int, _total: int) -> None:
+def no_progress(_done: int, _total: int) -> None:
     pass
 
 
 def document(
     fleet: dict[str, str], *, arguments: str = SINGLE, version: str = "1.36", **words: Any
 ) -> tuple[Any, Sources]:
-    """Plan on nodes, by their names what describes them."""
+    """Plan on nodes, given by name and description."""
     inputs = FleetPlanInputs(kubelet=KubeletInputs(arguments=arguments, version=version), **words)
     sources = Sources()
     cluster = load_cluster(inputs, sources)
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
     recordings = [Recording(name, source) for name, source in fleet.items()]
-    rows = list(ask(surveyor, recordings, in_this_process, nobody))
-    answer = fleet_plan_document(inputs, given_pods(inputs, sources), cluster, rows, sources, nobody)  # type: ignore[arg-type]
+    rows = list(ask(surveyor, recordings, in_this_process, no_progress))
+    answer = fleet_plan_document(inputs, given_pods(inputs, sources), cluster, rows, sources, no_progress)  # type: ignore[arg-type]
     return answer, sources
 
 
@@ -94,7 +94,7 @@ def daemon_set(cpu: int = 0, **spec: Any) -> dict[str, Any]:
     }
 
 
-def test_pods_are_spread_by_what_stays_free() -> None:
+def test_pods_are_spread_by_free_resources() -> None:
     answer, _ = document(dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), templates=("a=2/2,1Gi x4",))
     assert [pod["node"] for pod in answer["pods"]] == ["n1", "n2", "n1", "n2"]
     assert [pod["cpus"]["a"] for pod in answer["pods"]] == ["2,10", "2,10", "3,11", "3,11"]
@@ -126,8 +126,8 @@ def str_of(mask: int) -> str:
     return str(CPUSet(mask))
 
 
-def test_a_pod_that_the_kubelet_rejects_tells_where_it_would_have_fitted(tmp_path: Path) -> None:
-    """The emptier node by CPUs has none in one piece: the scheduler does not see that."""
+def test_a_pod_that_the_kubelet_rejects_reports_where_it_would_have_fitted(tmp_path: Path) -> None:
+    """The node with the most free CPUs has them split over NUMA nodes: the scheduler does not see that."""
     pods = write(tmp_path / "pods.json", pod_object("x", 8, "n2"))
     replicas = {
         "apiVersion": "apps/v1",
@@ -173,7 +173,7 @@ def test_a_node_whose_kubelet_does_not_start_gets_no_pods() -> None:
     assert last == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
 
 
-def test_nodes_tell_what_the_scheduler_goes_by(tmp_path: Path) -> None:
+def test_the_scheduler_uses_the_node_objects(tmp_path: Path) -> None:
     taint = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
     nodes = write(
         tmp_path / "nodes.json",
@@ -199,7 +199,7 @@ def test_nodes_tell_what_the_scheduler_goes_by(tmp_path: Path) -> None:
     }
 
 
-def test_a_node_tells_the_release_that_its_recording_does_not(tmp_path: Path) -> None:
+def test_the_node_object_provides_the_release_missing_in_its_recording(tmp_path: Path) -> None:
     """State files decide whether a kubelet starts, and a release how it reads them."""
     recording = str(Path(__file__).parents[2] / "fixtures/nodes/v2-2-numa/node.tar.xz")
     reported = node_object("n1")
@@ -208,15 +208,15 @@ def test_a_node_tells_the_release_that_its_recording_does_not(tmp_path: Path) ->
     words: dict[str, Any] = {"arguments": "", "version": "", "templates": ("a=1/2,1Mi",)}
     unknown, _ = document({"n1": recording}, **words)
     known, _ = document({"n1": recording}, nodes=nodes, **words)
-    # Whichever it is, it refuses them.
+    # In either case the kubelet rejects them.
     assert [each["nodes"][0]["start"]["outcome"] for each in (unknown, known)] == ["Refused", "Refused"]
-    told_by_node = FleetInputs(KubeletInputs(), releases={"n1": "v1.34.2"})
-    assert str(NodeReader(told_by_node)(Recording("n1", recording)).kubelet.version) == "1.34.2"
+    reported_by_node = FleetInputs(KubeletInputs(), releases={"n1": "v1.34.2"})
+    assert str(NodeReader(reported_by_node)(Recording("n1", recording)).kubelet.version) == "1.34.2"
     given = FleetInputs(KubeletInputs(version="1.27"), releases={"n1": "v1.34.2"})
     assert NodeReader(given)(Recording("n1", recording)).kubelet.version.minor == 27
 
 
-def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
+def test_unknown_labels_are_ignored(tmp_path: Path) -> None:
     pods = write(tmp_path / "pods.json", pod_object("ssd", 2, nodeSelector={"disk": "ssd"}))
     answer, sources = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,))
     assert where(answer) == {"ssd": ("n1", "Admitted")}
@@ -224,7 +224,7 @@ def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
 
 
 def test_pods_of_other_nodes_change_nothing_about_a_node(tmp_path: Path) -> None:
-    """What is asked of a node grows with its own pods, not with the cluster's."""
+    """The question for a node grows with its own pods, not with the cluster's."""
 
     def question(*pods: dict[str, Any]) -> str:
         name = write(tmp_path / "running.json", *pods)
@@ -237,7 +237,7 @@ def test_pods_of_other_nodes_change_nothing_about_a_node(tmp_path: Path) -> None
 
 
 def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> None:
-    """Pods of DaemonSets and static ones stay behind, and nobody makes one anew that nobody owns."""
+    """DaemonSet pods and static pods stay behind, and pods without an owner are not created again."""
     mirror = {"kubernetes.io/config.mirror": "0", "kubernetes.io/config.source": "file"}
     running = write(
         tmp_path / "running.json",
@@ -275,7 +275,7 @@ def test_a_lost_node_is_left_out() -> None:
         document(nodes, drained=("n1",))
 
 
-def test_as_many_copies_as_fit() -> None:
+def test_planning_as_many_copies_as_fit() -> None:
     nodes = dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t")
     answer, _ = document(nodes, templates=("a=4/4,1Gi",), rounds="max")
     # 14 CPUs a node: one NUMA node has 6 for exclusive use, the other 8.
@@ -285,7 +285,7 @@ def test_as_many_copies_as_fit() -> None:
     assert few["repeat"] == {"copies": 4, "stop": None}
 
 
-def test_pods_that_run_take_their_part(tmp_path: Path) -> None:
+def test_running_pods_use_their_share(tmp_path: Path) -> None:
     running = write(tmp_path / "running.json", pod_object("old", 8, "n1"))
     answer, _ = document(
         dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), pods=running, templates=("a=2/2,1Gi",)
@@ -309,12 +309,12 @@ def test_every_node_gets_a_pod_of_a_daemon_set_before_other_pods(tmp_path: Path)
         "Admitted": ["n1", "n3"],
         "Resources cannot be allocated with Topology locality": ["n2"],
     }
-    # Of 6 CPUs for pods of the small nodes one is left: the large one takes all others.
+    # Of the small nodes' 6 CPUs for pods one is left: the large one gets all other pods.
     assert {pod["node"] for pod in answer["pods"]} == {"n2"}
     assert (answer["summary"]["pods"], answer["summary"]["admitted"]) == (6, 5)
 
 
-def test_a_daemon_set_comes_to_nodes_that_it_selects_and_whose_taints_it_tolerates(
+def test_a_daemon_set_runs_on_nodes_that_it_selects_and_with_taints_that_it_tolerates(
     tmp_path: Path,
 ) -> None:
     def tainted(name: str, key: str, effect: str, **labels: str) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def test_a_daemon_set_comes_to_nodes_that_it_selects_and_whose_taints_it_tolerat
 
 
 def test_replicas_are_spread_over_zones_and_nodes_with_those_that_run(tmp_path: Path) -> None:
-    """A small node of another zone beats larger ones beside siblings; for a pod without any it does not."""
+    """A small node in another zone beats larger ones with siblings, except for a pod without siblings."""
     zones = {"n1": "a", "n2": "a", "n3": "b"}
     objects = [
         node_object(name, "14" if zone == "a" else "8", labels={**HOST, ZONE: zone})
@@ -369,7 +369,7 @@ def test_replicas_are_spread_over_zones_and_nodes_with_those_that_run(tmp_path: 
     assert where(answer) == {"web": ("n3", "Admitted"), "other": ("n1", "Admitted")}
 
 
-def test_replicas_that_come_are_siblings_of_each_other(tmp_path: Path) -> None:
+def test_new_replicas_are_siblings_of_each_other(tmp_path: Path) -> None:
     """Bare pods crowd the larger node, replicas take turns."""
     nodes = write(
         tmp_path / "nodes.json", *(node_object(name, cpu, labels=HOST) for name, cpu in SIZES.items())
@@ -407,7 +407,7 @@ def test_a_daemon_set_is_not_repeated(tmp_path: Path) -> None:
     assert alone["repeat"] == {"copies": 0, "stop": None}
 
 
-def test_a_pod_that_names_its_node_comes_before_no_scheduler(tmp_path: Path) -> None:
+def test_a_pod_that_names_its_node_bypasses_the_scheduler(tmp_path: Path) -> None:
     nodes = write(tmp_path / "nodes.json", node_object("n1", taints=[{"key": "a", "effect": "NoSchedule"}]))
     pods = write(
         tmp_path / "pods.json",
@@ -442,7 +442,7 @@ def test_a_pod_that_tolerates_everything_waits_on_a_node_whose_kubelet_does_not_
     assert answer["summary"]["pending"] == 2
 
 
-def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
+def test_ignored_scheduling_rules_are_reported(tmp_path: Path) -> None:
     heeded = pod_object("heeded", 1, schedulerName="default-scheduler", affinity={"nodeAffinity": {}})
     choosy = pod_object(
         "choosy",
@@ -468,7 +468,7 @@ def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_what_no_api_server_stores_reaches_no_scheduler(tmp_path: Path) -> None:
+def test_a_pod_that_the_api_server_rejects_is_not_scheduled(tmp_path: Path) -> None:
     bad = pod_object("bad", 2)
     bad["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "3"
     answer, _ = document({"n1": "synthetic:2s2n4c2t"}, filenames=(write(tmp_path / "p.json", bad),))
@@ -499,7 +499,7 @@ def test_classes_decide_as_single_nodes_do(
     tainted: set[int],
     there: list[tuple[int, int]],
 ) -> None:
-    """A pod that names a node makes every node a class of its own; nothing else changes."""
+    """A pod that names a node makes every node a separate class; nothing else changes."""
     from cpuctl.fleet import plan
 
     nodes = {f"n{number}": machine for number, machine in enumerate(fleet)}
@@ -534,18 +534,18 @@ def test_classes_decide_as_single_nodes_do(
     assert together["daemonSets"] == single["daemonSets"]
 
 
-def test_copies_are_filtered_and_scored_once_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan takes time by the states that nodes come into, neither by their number nor by that of pods."""
+def test_copies_are_filtered_and_scored_once_per_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan's run time depends on the states that nodes reach, not on the number of nodes or pods."""
     judge = Mock(side_effect=plan._judge)
     monkeypatch.setattr(plan, "_judge", judge)
     fleet = {f"n{number:03}": "synthetic:2s2n4c2t" for number in range(60)}
     answer, _ = document(fleet, templates=("a=2/2,1Gi x300",))
     assert answer["summary"]["admitted"] == 300
-    # Each of 60 nodes takes five pods: there are the states with none to five.
+    # Each of 60 nodes takes five pods, so there are the states with none to five.
     assert judge.call_count == 6
 
 
-def test_states_are_known_only_of_the_last_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_are_cached_only_for_the_last_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_MOST_REMEMBERED", 2)
     inputs = FleetInputs(KubeletInputs(arguments=SINGLE, version="1.36"))
     rows = [NodeSurveyor(inputs)(Recording("n1", "synthetic:2s2n4c2t"))]
@@ -558,7 +558,7 @@ def test_states_are_known_only_of_the_last_pods(monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_running_pods_of_a_large_cluster_are_looked_at_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_pods_of_a_large_cluster_are_read_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = Mock(return_value="")
     monkeypatch.setattr(plan_nodes, "content_digest", looked)
     running: dict[str, tuple[Any, ...]] = {"n1": (), "n2": ()}

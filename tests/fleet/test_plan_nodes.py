@@ -1,4 +1,4 @@
-"""Nodes as a plan begins with them: what tells states apart, and decisions as of each node alone."""
+"""Nodes at the start of a plan: what distinguishes their states, and decisions as of each node alone."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ CONFIG = {
 }
 ALL = CPUSet.parse("0-15")
 HELD = ("", "2-3", "4-5", "2-3;4-5", "10-11", "2-3;10-11;12-13", "6-7,14-15")
-"""Exclusive CPUs of each pod that runs on a node of 16 CPUs."""
+"""Exclusive CPUs of each pod that runs on a node with 16 CPUs."""
 
 
 def recorded(folder: Path, name: str, held: str, prefix: str = "") -> Path:
-    """Write a recording of a node whose pods hold these CPUs; what they are called begins with *prefix*."""
+    """Write a recording of a node whose pods hold these CPUs; pod names begin with *prefix*."""
     sets = {
         f"{prefix}{number}": CPUSet.parse(cpus) for number, cpus in enumerate(filter(None, held.split(";")))
     }
@@ -61,7 +61,7 @@ def recorded(folder: Path, name: str, held: str, prefix: str = "") -> Path:
 
 
 def running(node: str, held: str, prefix: str = "") -> list[dict[str, Any]]:
-    """Return the pods that hold these CPUs as the API server has them."""
+    """Return the pods that hold these CPUs as the API server stores them."""
     return [
         pod(f"{prefix}{number}", len(CPUSet.parse(cpus)), node)
         for number, cpus in enumerate(filter(None, held.split(";")))
@@ -92,7 +92,7 @@ def surveyed(fleet: Mapping[str, str], inputs: FleetPlanInputs) -> list[Any]:
 
 
 def states(folder: Path, *nodes: tuple[str, str], known: bool) -> list[str]:
-    """Survey nodes, each with what its pods hold and how their names begin, and return their states."""
+    """Survey nodes, each with its pods' CPUs and the prefix of their names, and return their states."""
     fleet = {
         f"n{number}": str(recorded(folder, f"n{number}", held, prefix))
         for number, (held, prefix) in enumerate(nodes)
@@ -103,7 +103,7 @@ def states(folder: Path, *nodes: tuple[str, str], known: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_what_pods_are_called_makes_no_state_of_its_own(tmp_path: Path, *, known: bool) -> None:
+def test_names_of_pods_do_not_make_a_separate_state(tmp_path: Path, *, known: bool) -> None:
     one, same, swapped, other, fresh = states(
         tmp_path,
         ("2-3;4-5", "a"),
@@ -117,14 +117,14 @@ def test_what_pods_are_called_makes_no_state_of_its_own(tmp_path: Path, *, known
     assert len({one, other, fresh}) == 3
 
 
-def test_pods_that_request_otherwise_make_a_state_of_their_own(tmp_path: Path) -> None:
+def test_pods_with_other_requests_make_a_separate_state(tmp_path: Path) -> None:
     fleet = dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t,mem=64Gi")
     pods = write(tmp_path / "pods.json", pod("a", 2, "n1"), pod("b", 2, "n2"), pod("c", 3, "n3"))
     one, same, other = (row["state"] for row in surveyed(fleet, FleetPlanInputs(KUBELET, pods=pods)))
     assert one == same != other
 
 
-def test_names_count_where_a_scheduler_reads_fingerprints_or_devices_are_in_use(tmp_path: Path) -> None:
+def test_names_count_if_the_scheduler_reads_fingerprints_or_devices_are_in_use(tmp_path: Path) -> None:
     held = (("2-3", "a"), ("2-3", "b"))
     fleet = {name: str(recorded(tmp_path, name, *each)) for name, each in zip("xy", held, strict=True)}
     surveyor = NodeSurveyor(FleetInputs(KUBELET, by_name=True))
@@ -132,7 +132,7 @@ def test_names_count_where_a_scheduler_reads_fingerprints_or_devices_are_in_use(
     assert one != other
 
 
-def test_equal_recordings_are_read_once_whoever_runs_there(
+def test_equal_recordings_are_read_once_with_any_pods(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = Mock(side_effect=read_planning)
@@ -144,11 +144,11 @@ def test_equal_recordings_are_read_once_whoever_runs_there(
     for number, digest in enumerate(("d1", "d2", "d1", "d1", "d3", "d1", "d2")):
         row = surveyor(Recording(f"n{number % 4}", "synthetic:2s2n4c2t", digest))
         assert (row["node"], row["load"]["cpu"]) == (f"n{number % 4}", 1000)
-    assert read.call_count == 4  # d2 was given up for d3
+    assert read.call_count == 4  # d2 was evicted for d3
 
 
-def test_who_comes_is_new_though_one_with_its_uid_runs(tmp_path: Path) -> None:
-    """A manifest may have been read from the pod that runs: it comes once more, and gets CPUs of its own."""
+def test_a_planned_pod_is_new_although_one_with_its_uid_runs(tmp_path: Path) -> None:
+    """A manifest may have been read from the running pod: it is planned as another one, with its own CPUs."""
     fleet = {"n1": str(recorded(tmp_path, "n1", "2-3", "a"))}
     there = write(tmp_path / "pods.json", *running("n1", "2-3", "a"))
     again = write(tmp_path / "new.json", pod("a0", 2))
@@ -174,7 +174,7 @@ def planned(fleet: Mapping[str, str], inputs: FleetPlanInputs) -> Any:
 def test_every_node_decides_as_a_plan_of_it_alone_does(
     tmp_path_factory: pytest.TempPathFactory, held: list[str], sizes: list[int], *, known: bool
 ) -> None:
-    """Nodes in every state, with pods that are known or not: those a node is sent, it decides on the same."""
+    """Nodes in every state, with known or unknown pods: each decides the same on the pods sent to it."""
     folder = tmp_path_factory.mktemp("fleet")
     fleet = {
         f"n{number}": str(recorded(folder, f"n{number}", each, f"{number}-"))
@@ -182,11 +182,11 @@ def test_every_node_decides_as_a_plan_of_it_alone_does(
     }
     there = {name: running(name, each, f"{name[1:]}-") for name, each in zip(fleet, held, strict=True)}
     incoming = [pod(f"new-{number}", size) for number, size in enumerate(sizes)]
-    everybody = (
+    all_pods = (
         write(folder / "all.json", *(each for pods in there.values() for each in pods)) if known else ""
     )
     answer = planned(
-        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *incoming),), pods=everybody)
+        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *incoming),), pods=all_pods)
     )
     for name, source in fleet.items():
         sent = {each["name"]: each for each in answer["pods"] if each["node"] == name}

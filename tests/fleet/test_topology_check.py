@@ -1,4 +1,4 @@
-"""What is published of nodes beside recordings of them: what is not true any more, and what nobody knows."""
+"""Published objects against recordings of their nodes: what no longer holds, and what is unknown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def texts(reported: NodeTopology, now: NodeTopology) -> list[str]:
     return [str(each) for each in differences(reported, now)]
 
 
-def test_what_is_not_true_of_a_node_any_more() -> None:
+def test_outdated_statements_about_a_node() -> None:
     now = published_by(TWO["n1"], arguments=SINGLE)
     assert texts(now, now) == []
     restricted = SINGLE.replace("single-numa-node", "restricted")
@@ -74,8 +74,8 @@ def test_what_is_not_true_of_a_node_any_more() -> None:
     )
 
 
-def test_an_object_without_numa_nodes_is_told_once() -> None:
-    """As the balloons policy of nri-plugins publishes it."""
+def test_an_object_without_numa_nodes_is_reported_once() -> None:
+    """As the balloons policy of nri-plugins publishes them."""
     now = published_by(TWO["n1"], arguments=SINGLE)
     balloons = NodeTopology("n1", (Zone("reserved[0]", "balloon"), Zone("default[0]", "balloon")))
     assert [text for text in texts(balloons, now) if "zones" in text] == [
@@ -86,7 +86,7 @@ def test_an_object_without_numa_nodes_is_told_once() -> None:
     ]
 
 
-def test_zones_of_one_name_are_told() -> None:
+def test_zones_with_the_same_name_are_reported() -> None:
     """An API server stores them: its schema has a list without keys."""
     now = published_by(TWO["n1"], arguments=SINGLE)
     twice = now._replace(zones=(*now.zones, now.zones[0]))
@@ -96,8 +96,8 @@ def test_zones_of_one_name_are_told() -> None:
 
 
 @pytest.mark.parametrize(("limit", "found"), [("16", True), ("8", False), ("1", False)])
-def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit: str, found: bool) -> None:
-    """The plugin takes 8 for what it cannot read."""
+def test_the_maximum_of_numa_nodes_is_compared_if_it_is_published(limit: str, found: bool) -> None:
+    """The plugin assumes 8 if it cannot read the value."""
     now = published_by(TWO["n1"], arguments=SINGLE)
     reported = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
     compared = PublishedNodes({"n1": reported}).compare(kubelet(SINGLE), TWO["n1"], "n1")
@@ -109,7 +109,7 @@ def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit
     assert bool(agreeing.findings) is not found
 
 
-def test_devices_that_nobody_told_of_are_no_difference() -> None:
+def test_unknown_devices_are_not_a_difference() -> None:
     now = published_by(TWO["n1"], arguments=SINGLE)
     card = ZoneResource("vendor.com/nic", *map(Quantity.from_value, (2, 2, 1)))
     more = now._replace(
@@ -121,12 +121,12 @@ def test_devices_that_nobody_told_of_are_no_difference() -> None:
     assert texts(now, more) == ["node-0 vendor.com/nic: the object does not list it"]
 
 
-def test_who_has_published_is_told_by_what_one_alone_writes() -> None:
+def test_the_publisher_is_identified_by_its_distinctive_output() -> None:
     for words in ("rte", "rte,fingerprint=all", "rte,fingerprint=none", "nfd"):
         publisher = Publisher.parse(words)
         read = published_by(TWO["n1"], words, SINGLE)
         assert publisher_of(read) == publisher
-        # Others annotate, too.
+        # Other components write annotations, too.
         applied = ("kubectl.kubernetes.io/last-applied-configuration", "{}")
         assert publisher_of(read._replace(annotations=(*read.annotations, applied))) == publisher
         assert texts(read, read) == []
@@ -134,7 +134,7 @@ def test_who_has_published_is_told_by_what_one_alone_writes() -> None:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record a node whose state file gives CPUs 2-5 to a pod; it is called n1."""
+    """Record a node named n1 whose state file assigns CPUs 2-5 to a pod."""
     directory = tmp_path_factory.mktemp("recordings") / "n1"
     with tarfile.open(MACHINE) as archive:
         archive.extractall(directory, filter="data")
@@ -171,7 +171,7 @@ def with_fingerprint(topology: NodeTopology, value: str) -> NodeTopology:
     )
 
 
-def test_a_node_on_which_all_is_as_published(node: Path) -> None:
+def test_a_node_that_matches_its_published_object(node: Path) -> None:
     object_ = with_fingerprint(published_by(node), pods_fingerprint([("default", "a")]))
     found = checked(node, PublishedNodes({"n1": object_}, running("a")))
     assert (found["findings"], found["unchecked"], found["summary"]["error"]) == ([], [], 0)
@@ -199,7 +199,7 @@ def test_a_stale_object_a_wrong_fingerprint_and_another_policy(node: Path) -> No
     ]
 
 
-def test_without_state_files_nobody_knows_what_is_available(node: Path) -> None:
+def test_without_state_files_available_amounts_are_unknown(node: Path) -> None:
     object_ = published_by(node)
     fresh = PublishedNodes({"n1": object_}, running("a")).compare(kubelet(BARE), str(MACHINE), "n1")
     assert fresh.findings == ()
@@ -218,7 +218,7 @@ def test_nodes_without_an_object_and_kubelets_that_do_not_start(node: Path) -> N
     assert sparse.missing[0].startswith("the resource topology exporter crashes on NUMA nodes 0,2")
 
 
-def test_the_question_tells_objects_and_pods_apart(node: Path) -> None:
+def test_the_question_distinguishes_objects_and_pods(node: Path) -> None:
     object_ = published_by(node)
     askings = {
         NodeChecker(kubelet(BARE), (NRT,), each).asks(name)
@@ -233,7 +233,7 @@ def test_the_question_tells_objects_and_pods_apart(node: Path) -> None:
     assert len(askings) == 7
 
 
-def test_the_check_is_made_where_objects_are_given() -> None:
+def test_the_check_runs_if_objects_are_given() -> None:
     assert named_checks("") == CHECKS
     assert named_checks("", published=True) == (*CHECKS, NRT)
     assert named_checks("nrt,state", published=True) == ("state", "nrt")

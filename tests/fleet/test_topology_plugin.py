@@ -1,4 +1,4 @@
-"""NodeResourceTopologyMatch in plans for a fleet, and where it and kubelets differ."""
+"""NodeResourceTopologyMatch in plans for a fleet, and where its decisions differ from those of kubelets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SINGLE = (
 )
 TWO = {"n1": "synthetic:2s2n4c1t"}
 THIRD_IN_TWO_PIECES = ("a=2/2,1Gi", "b=3/3,1Gi", "c=2/2,1Gi")
-"""Of 3 and 4 CPUs of two NUMA nodes, one each are left for the third."""
+"""Of 3 and 4 CPUs on two NUMA nodes, one each is left for the third pod."""
 PLUGIN = "noderesourcetopologymatch"
 
 
@@ -35,7 +35,7 @@ def kubelet(arguments: str) -> KubeletInputs:
     return KubeletInputs(arguments=arguments, version="1.36")
 
 
-def nobody(_done: int, _total: int) -> None:
+def no_progress(_done: int, _total: int) -> None:
     pass
 
 
@@ -46,7 +46,7 @@ def planned(
     plugin: str = PLUGIN,
     **words: Any,
 ) -> tuple[Any, Sources]:
-    """Plan with the plugin; without a fleet, on what objects tell alone."""
+    """Plan with the plugin; without a fleet, from the objects alone."""
     inputs = FleetPlanInputs(
         kubelet=kubelet(arguments), templates=templates, plugin=PluginOptions.parse(plugin), **words
     )
@@ -54,8 +54,10 @@ def planned(
     cluster = load_cluster(inputs, sources)
     surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
     recordings = [Recording(name, source) for name, source in (fleet or {}).items()]
-    rows: Any = list(ask(surveyor, recordings, in_this_process, nobody)) if recordings else []
-    return fleet_plan_document(inputs, given_pods(inputs, sources), cluster, rows, sources, nobody), sources
+    rows: Any = list(ask(surveyor, recordings, in_this_process, no_progress)) if recordings else []
+    return fleet_plan_document(
+        inputs, given_pods(inputs, sources), cluster, rows, sources, no_progress
+    ), sources
 
 
 def objects(path: Path, arguments: str = SINGLE, **fleet: str) -> str:
@@ -83,7 +85,7 @@ def outcomes(answer: Any) -> list[tuple[str | None, str]]:
     return [(pod["node"], pod["outcome"]) for pod in answer["pods"]]
 
 
-def test_objects_published_anew_after_every_pod_keep_pods_off_where_the_kubelet_would() -> None:
+def test_objects_republished_after_every_pod_filter_pods_as_the_kubelet_would() -> None:
     answer, _ = planned("a=3/3,1Gi x3", fleet=TWO)
     assert outcomes(answer) == [("n1", "Admitted"), ("n1", "Admitted"), (None, "Pending")]
     assert answer["pods"][2]["message"] == "0/1 nodes are available: 1 Insufficient cpu."
@@ -98,12 +100,12 @@ def test_objects_published_anew_after_every_pod_keep_pods_off_where_the_kubelet_
     assert split["summary"]["wronglyFiltered"] == split["summary"]["wronglyPassed"] == 0
 
 
-def test_without_the_plug_in_the_scheduler_does_not_see_that() -> None:
+def test_without_the_plugin_the_scheduler_does_not_see_that() -> None:
     inputs = FleetPlanInputs(kubelet=kubelet(SINGLE), templates=THIRD_IN_TWO_PIECES)
     cluster = load_cluster(inputs, Sources())
     surveyor = NodeSurveyor(FleetInputs(inputs.kubelet))
-    rows: Any = list(ask(surveyor, [Recording("n1", TWO["n1"])], in_this_process, nobody))
-    answer = fleet_plan_document(inputs, given_pods(inputs, Sources()), cluster, rows, Sources(), nobody)
+    rows: Any = list(ask(surveyor, [Recording("n1", TWO["n1"])], in_this_process, no_progress))
+    answer = fleet_plan_document(inputs, given_pods(inputs, Sources()), cluster, rows, Sources(), no_progress)
     assert [pod["outcome"] for pod in answer["pods"]] == ["Admitted", "Admitted", "Rejected"]
     assert "plugin" not in answer["pods"][0]
 
@@ -130,7 +132,7 @@ WRONGLY_FILTERED = {
 @pytest.mark.parametrize(
     ("template", "arguments", "plugin", "why"), WRONGLY_FILTERED.values(), ids=WRONGLY_FILTERED
 )
-def test_pods_that_the_plug_in_filters_although_the_kubelet_would_admit_them(
+def test_pods_that_the_plugin_filters_although_the_kubelet_would_admit_them(
     template: str, arguments: str, plugin: str, why: str
 ) -> None:
     answer, _ = planned(template, fleet=TWO, arguments=arguments, plugin=plugin)
@@ -167,7 +169,7 @@ WRONGLY_PASSED = {
 @pytest.mark.parametrize(
     ("templates", "arguments", "machine", "why", "reason"), WRONGLY_PASSED.values(), ids=WRONGLY_PASSED
 )
-def test_pods_that_the_plug_in_lets_through_although_the_kubelet_rejects_them(
+def test_pods_that_the_plugin_lets_pass_although_the_kubelet_rejects_them(
     templates: tuple[str, ...], arguments: str, machine: str, why: str, reason: str
 ) -> None:
     answer, _ = planned(*templates, fleet={"n1": machine}, arguments=arguments)
@@ -177,7 +179,7 @@ def test_pods_that_the_plug_in_lets_through_although_the_kubelet_rejects_them(
     assert answer["summary"]["wronglyPassed"] == 1
 
 
-def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
+def test_a_stale_object_lets_pods_pass_and_is_reported(tmp_path: Path) -> None:
     larger = objects(tmp_path / "nrt.yaml", n1="synthetic:2s2n8c1t")
     answer, sources = planned("a=5/5,1Gi", fleet=TWO, topologies=larger)
     assert outcomes(answer) == [("n1", "Rejected")]
@@ -200,7 +202,7 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_an_object_without_zones_tells_nothing_of_the_kubelets_policies(tmp_path: Path) -> None:
+def test_an_object_without_zones_shows_nothing_about_the_kubelets_policies(tmp_path: Path) -> None:
     reported = Path(objects(tmp_path / "nrt.yaml", **TWO))
     document = yaml.safe_load(reported.read_text())
     document["items"][0]["zones"] = []
@@ -223,7 +225,7 @@ def test_the_only_node_left_is_not_scored(tmp_path: Path) -> None:
     assert several["pods"][0]["message"] == "the scheduler crashes: index out of range: NUMA node 3"
 
 
-def test_a_filter_that_crashes_leaves_pods_pending_whatever_other_nodes_have(tmp_path: Path) -> None:
+def test_a_crashing_filter_leaves_pods_pending_even_with_other_nodes(tmp_path: Path) -> None:
     reported = Path(objects(tmp_path / "nrt.yaml", **TWO))
     reported.write_text(reported.read_text().replace("node-1", "node-64"))
     two = nodes(tmp_path / "nodes.yaml", n1="7", n2="7")
@@ -237,7 +239,7 @@ def test_a_filter_that_crashes_leaves_pods_pending_whatever_other_nodes_have(tmp
     assert recorded["plugin"]["wronglyFiltered"]["why"] == "the plugin cannot handle NUMA node 64"
 
 
-def test_objects_alone_are_the_schedulers_decision(tmp_path: Path) -> None:
+def test_objects_alone_determine_the_schedulers_decision(tmp_path: Path) -> None:
     fleet = {**TWO, "n2": "synthetic:2s2n8c1t"}
     words: dict[str, Any] = {
         "topologies": objects(tmp_path / "nrt.yaml", **fleet),
@@ -285,6 +287,6 @@ def test_strategies_choose_other_nodes() -> None:
         f"{PLUGIN},",
     ],
 )
-def test_a_set_up_that_there_is_not(text: str) -> None:
+def test_an_unknown_plugin_configuration(text: str) -> None:
     with pytest.raises(UsageError, match="expected noderesourcetopologymatch"):
         PluginOptions.parse(text)

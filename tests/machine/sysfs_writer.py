@@ -22,12 +22,12 @@ def small_machine(description: str = "2s2n2c2t,hugepages-2Mi=8,hugepages-1Gi=0")
 
 
 def without_memory(description: str) -> dict[str, str]:
-    """Return the files of a machine of which nobody recorded how much memory it has."""
+    """Return the files of a machine with unrecorded memory."""
     return {path: text for path, text in small_machine(description).items() if not path.endswith("meminfo")}
 
 
 def sysfs_files(machine: Machine) -> Files:
-    """Write every file of a machine that its model knows about."""
+    """Write every file of a machine that its model covers."""
     files: Files = dict(_lists(machine))
     for cpu in machine.cpus:
         files |= _cpu_files(cpu)

@@ -78,7 +78,7 @@ def test_every_compression_gives_the_same_texts(packing: Packing, tmp_path: Path
 
 @pytest.mark.parametrize("tar_format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_every_tar_format_is_read(tar_format: int, tmp_path: Path) -> None:
-    """Long names are split (ustar) or stand in members of their own (GNU, pax)."""
+    """Long names are split (ustar) or are in separate members (GNU, pax)."""
     name = LONG_NAME[:200] if tar_format == tarfile.USTAR_FORMAT else LONG_NAME
     name = name.rstrip("/")
     tree = read_archive(saved(tmp_path, tar_bytes({name: "deep\n", **FILES}, tar_format=tar_format)))
@@ -87,7 +87,7 @@ def test_every_tar_format_is_read(tar_format: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads zstd")
-def test_zstd_names_the_way_out(tmp_path: Path) -> None:
+def test_zstd_is_rejected_with_a_workaround(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"machine\.tar: is compressed with zstd, which Python reads from"
     ) as error:
@@ -118,7 +118,7 @@ PLACINGS = [
 
 
 @pytest.mark.parametrize("case", PLACINGS, ids=lambda case: case.name)
-def test_where_members_go(case: Placing, tmp_path: Path) -> None:
+def test_placement_of_members(case: Placing, tmp_path: Path) -> None:
     tree = read_archive(saved(tmp_path, tar_bytes(case.members)))
     assert {path: tree.read(path) for path in case.want} == case.want
 
@@ -133,7 +133,7 @@ def test_links_and_directories_are_names_only(tmp_path: Path) -> None:
     assert tree.read("sys/passwd") is None
 
 
-def test_links_below_sys_lead_where_they_lead_on_disk(tmp_path: Path) -> None:
+def test_links_below_sys_have_the_same_targets_as_on_disk(tmp_path: Path) -> None:
     symlink = link("sys/devices/system/node/node0/cpu", "../../cpu", tarfile.SYMTYPE)
     tree = read_archive(saved(tmp_path, with_members(symlink)))
     assert tree.read("sys/devices/system/node/node0/cpu/online") == "0-3\n"
@@ -158,7 +158,7 @@ HOME = "var/lib/kubelet"
 def test_links_of_the_kubelets_files_are_followed(
     links: dict[str, str], files: dict[str, str], top: str, links_first: bool, tmp_path: Path
 ) -> None:
-    """As chroot would: /var/lib/kubelet is often a link to a disk of its own."""
+    """As chroot would: /var/lib/kubelet is often a link to a separate disk."""
     members = [link(top + path, target, tarfile.SYMTYPE) for path, target in links.items()]
     texts = FILES | files
     for path, text in texts.items():
@@ -175,7 +175,7 @@ def test_links_of_the_kubelets_files_are_followed(
     assert tree.read("etc/passwd") is None
 
 
-def test_links_that_lead_out_of_an_archive_are_refused(tmp_path: Path) -> None:
+def test_links_that_lead_out_of_an_archive_are_rejected(tmp_path: Path) -> None:
     out = link(f"{HOME}/config.yaml", "../../../../etc/passwd", tarfile.SYMTYPE)
     with pytest.raises(
         InputError, match=r"/var/lib/kubelet/config.yaml: is a link to .* leads out of the root"
@@ -186,7 +186,7 @@ def test_links_that_lead_out_of_an_archive_are_refused(tmp_path: Path) -> None:
         read_archive(saved(tmp_path, with_members(circle)))
 
 
-def test_pipes_and_devices_in_the_place_of_a_file_are_refused(tmp_path: Path) -> None:
+def test_pipes_and_devices_in_place_of_a_file_are_rejected(tmp_path: Path) -> None:
     for kind, words in (
         (tarfile.FIFOTYPE, "a pipe"),
         (tarfile.CHRTYPE, "a device"),
@@ -207,7 +207,7 @@ def test_links_to_nothing_are_named(tmp_path: Path) -> None:
     assert tree.in_the_way("sys/nothing") == ""
 
 
-def test_what_logs_lead_to_is_not_kept(tmp_path: Path) -> None:
+def test_targets_of_log_links_are_not_kept(tmp_path: Path) -> None:
     log = link("var/log/containers/a_b_c-0.log", "/var/log/pods/secret", tarfile.SYMTYPE)
     data = tar_bytes({**FILES, "var/log/pods/secret": "x"})
     buffer = io.BytesIO(data)
@@ -218,7 +218,7 @@ def test_what_logs_lead_to_is_not_kept(tmp_path: Path) -> None:
     assert tree.read("var/log/pods/secret") is None
 
 
-def test_hard_links_stand_for_files_of_the_archive_only(tmp_path: Path) -> None:
+def test_hard_links_refer_only_to_files_in_the_archive(tmp_path: Path) -> None:
     inside = link("sys/copy", "proc/meminfo", tarfile.LNKTYPE)
     outside = link("sys/outside", "/etc/passwd", tarfile.LNKTYPE)
     tree = read_archive(saved(tmp_path, with_members(inside, outside)))
@@ -226,7 +226,7 @@ def test_hard_links_stand_for_files_of_the_archive_only(tmp_path: Path) -> None:
     assert tree.read("sys/outside") is None
 
 
-def test_sizes_of_links_count_for_nothing(tmp_path: Path) -> None:
+def test_sizes_of_links_and_directories_are_ignored(tmp_path: Path) -> None:
     """Some archivers state a directory's size on disk, without data to follow."""
     directory = link("sys/devices", "", tarfile.DIRTYPE)
     directory.size = 4096
@@ -235,21 +235,21 @@ def test_sizes_of_links_count_for_nothing(tmp_path: Path) -> None:
 
 
 def pax(name: str, records: bytes) -> bytes:
-    """Make an empty file that an extended header with *records* precedes."""
+    """Make an empty file preceded by an extended header with *records*."""
     header = tarfile.TarInfo("pax")
     header.type, header.size = tarfile.XHDTYPE, len(records)
     padding = bytes(-len(records) % 512)
     return header.tobuf() + records + padding + tarfile.TarInfo(name).tobuf()
 
 
-def test_many_records_of_a_pax_header_take_no_longer_than_their_bytes(tmp_path: Path) -> None:
+def test_many_records_of_a_pax_header_take_linear_time(tmp_path: Path) -> None:
     data = pax("sys/a", b"5 a=\n" * 200_000) * 8 + GOOD
     with seconds_below(15):
         assert read_archive(saved(tmp_path, data)).read("sys/a") == ""
 
 
-def test_records_of_a_pax_header_that_mean_nothing_are_forgotten(tmp_path: Path) -> None:
-    """A chain of headers could fill the memory with them, as they all count for the next member."""
+def test_irrelevant_records_of_a_pax_header_are_dropped(tmp_path: Path) -> None:
+    """A chain of headers could fill the memory with them, as they all apply to the next member."""
     chain = b"".join(
         pax("", b"".join(b"13 k%07d=\n" % number for number in range(first, first + 20_000)))[:-512]
         for first in range(0, 120_000, 20_000)
@@ -264,8 +264,8 @@ def test_pax_records_keep_their_blanks_and_lines(tmp_path: Path) -> None:
     assert list(tree.names("sys")) == [" a\nb\n \n\n", "devices"]
 
 
-def test_headers_full_of_high_bytes_add_up(tmp_path: Path) -> None:
-    """Their bytes are summed by halves, as a whole they are more than the sum's modulus."""
+def test_headers_full_of_high_bytes_have_the_right_checksum(tmp_path: Path) -> None:
+    """Their bytes are summed in halves; in one sum they would exceed its modulus."""
     high = link("\udcff" * 100, "\udcff" * 100, tarfile.SYMTYPE)
     high.uname = high.gname = "\udcff" * 30
     buffer = io.BytesIO(tar_bytes(FILES))
@@ -275,14 +275,14 @@ def test_headers_full_of_high_bytes_add_up(tmp_path: Path) -> None:
     assert read_archive(saved(tmp_path, buffer.getvalue())).names("sys/devices/system/cpu") == ["online"]
 
 
-def test_names_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_limited_in_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_NAME_CHARACTERS", 1000)
     directories = [link(f"sys/{number:090}", "", tarfile.DIRTYPE) for number in range(11)]
     with pytest.raises(InputError, match="contains more than 0 MiB of file names"):
         read_archive(saved(tmp_path, with_members(*directories)))
 
 
-def test_extended_headers_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extended_headers_are_limited_in_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tar_stream, "_MAX_EXTENDED_BYTES", 50)
     with pytest.raises(InputError, match="it has more than 0 MiB of extended headers"):
         read_archive(saved(tmp_path, pax("sys/a", b"5 a=\n") * 11))
@@ -302,7 +302,7 @@ def test_of_many_recordings_only_a_few_are_named(tmp_path: Path) -> None:
     assert error.value.message == "contains several recordings (d1000, d1001, d1002, ...), expected one"
 
 
-def test_a_name_beyond_any_path_is_ignored(tmp_path: Path) -> None:
+def test_a_name_longer_than_any_path_is_ignored(tmp_path: Path) -> None:
     tree = read_archive(saved(tmp_path, tar_bytes({"sys/" + "a/" * 5000 + "b": "1", **FILES})))
     assert list(tree.names("sys")) == ["devices"]
 
@@ -361,8 +361,8 @@ def test_refusals_name_the_archive_and_the_reason(
     assert case.want in error.value.message
 
 
-def test_a_bomb_is_stopped_long_before_its_end(tmp_path: Path) -> None:
-    """What would be 64 GiB of zeros in one member costs a fraction of a second."""
+def test_a_decompression_bomb_is_stopped_long_before_its_end(tmp_path: Path) -> None:
+    """A member that would expand to 64 GiB of zeros costs a fraction of a second."""
     member = tarfile.TarInfo("sys/bomb")
     member.size = 64 << 30
     bomb = gzip.compress(member.tobuf() + bytes(4 << 20)) * 4
@@ -370,7 +370,7 @@ def test_a_bomb_is_stopped_long_before_its_end(tmp_path: Path) -> None:
         read_archive(saved(tmp_path, bomb))
 
 
-def test_an_xz_file_cannot_order_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_xz_file_cannot_demand_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "_MAX_DECODER_MEMORY", 1 << 16)
     with pytest.raises(InputError, match="Memory usage limit exceeded"):
         read_archive(saved(tmp_path, lzma.compress(GOOD)))
@@ -381,7 +381,7 @@ def test_a_missing_archive_is_an_error(tmp_path: Path) -> None:
         read_archive(tmp_path / "missing.tar")
 
 
-def test_a_chain_of_links_has_an_archive_read_only_a_few_times(tmp_path: Path) -> None:
+def test_a_chain_of_links_takes_only_a_few_passes_over_an_archive(tmp_path: Path) -> None:
     chain = [link(f"opt/{number}", f"/opt/{number + 1}", tarfile.SYMTYPE) for number in range(30)]
     first = link(f"{HOME}/config.yaml", "/opt/0", tarfile.SYMTYPE)
     with pytest.raises(InputError, match="a kubelet file is a link through 8 or more other links"):

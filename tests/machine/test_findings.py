@@ -1,4 +1,4 @@
-"""Every finding that a machine can earn, and the ordinary machine that earns none."""
+"""Every finding about a machine, and the ordinary machine without findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BASE = parse_synthetic("2s2n2c2t")
 
 @dataclass(frozen=True)
 class Case:
-    """A machine and its findings, one a line."""
+    """A machine and its findings, one per line."""
 
     name: str
     machine: Machine
@@ -140,7 +140,7 @@ CASES = [
         "the kernel shows neither NUMA nodes nor packages: the kubelet counts no NUMA nodes",
     ),
     Case(
-        "offline CPUs where there are no NUMA nodes",
+        "offline CPUs without NUMA nodes",
         parse_synthetic("0n4c,offline=3"),
         "CPU 3 is offline: without NUMA nodes, the kubelet still counts such CPUs (4 in total), "
         "but never assigns them\n"
@@ -232,8 +232,8 @@ def test_findings(case: Case) -> None:
     assert "\n".join(each.message for each in machine_findings(case.machine)) == case.want
 
 
-def test_findings_name_the_files_that_tell() -> None:
-    """One that a single CPU or node has, else all of them by one name."""
+def test_findings_name_the_files_they_come_from() -> None:
+    """The file itself if a single CPU or node is affected, else a pattern for all of them."""
     every = machine_findings(with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1)))
     lone = machine_findings(
         with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu)
@@ -254,7 +254,7 @@ def test_findings_name_the_files_that_tell() -> None:
 
 
 @pytest.mark.parametrize("text", ["4c,nodes=0-1/3:2-3", "0n4c", "4c,l3=none"])
-def test_a_machine_without_files_has_findings_without_them(text: str) -> None:
+def test_a_machine_without_files_has_findings_without_places(text: str) -> None:
     machine = parse_synthetic(text)
     assert machine.findings
     assert {finding.place for finding in machine.findings} == {""}

@@ -66,7 +66,7 @@ def test_reads_what_kernels_print(case: Case) -> None:
     assert case.parse(case.text) == case.want
 
 
-def test_lines_of_cpuinfo_that_say_nothing_cost_nothing() -> None:
+def test_irrelevant_lines_of_cpuinfo_use_no_memory() -> None:
     text = "ab\n" * 1_000_000
     with bytes_below(1_000_000):
         assert parse_cpuinfo(text) == ProcessorSummary()
@@ -102,6 +102,6 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: f"{case.parse.__name__}-{case.text[:20]!r}")
-def test_says_what_was_found_and_what_was_expected(case: Case) -> None:
+def test_errors_report_found_and_expected_text(case: Case) -> None:
     with pytest.raises(ValueError, match=re.escape(str(case.want))):
         case.parse(case.text)

@@ -1,4 +1,4 @@
-"""What a kubelet makes of a machine; the rules are those of cAdvisor's ``utils/sysinfo/sysinfo.go``."""
+"""A kubelet's view of a machine; the rules are those of cAdvisor's ``utils/sysinfo/sysinfo.go``."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_books_and_drawers_keep_cores_apart() -> None:
     assert threads(info.without_books.nodes[0]) == [(0, 1, 2, 3)]
 
 
-def test_nothing_is_merged_where_there_are_no_books() -> None:
-    """Cores of other machines stay as cAdvisor lists them, whatever their ids."""
+def test_nothing_is_merged_without_books() -> None:
+    """Cores of other machines stay as cAdvisor lists them, regardless of their ids."""
     info = kubelet_view(parse_synthetic("2s2n4c2t"))
     assert info.without_books is info
 
@@ -108,7 +108,7 @@ def test_package_minus_one_is_a_socket() -> None:
     assert info.num_sockets == 1
 
 
-def test_a_cache_of_the_whole_node_is_no_uncore_cache() -> None:
+def test_a_cache_of_the_whole_node_is_not_an_uncore_cache() -> None:
     assert uncore(kubelet_view(parse_synthetic("2s2n4c2t"))) == [()] * 8
 
 
@@ -155,12 +155,12 @@ def test_without_numa_nodes_packages_take_their_place() -> None:
 
 
 def test_without_numa_nodes_offline_cpus_are_counted() -> None:
-    """cAdvisor then counts CPU directories, whatever the CPUs' state."""
+    """cAdvisor then counts CPU directories, regardless of the CPUs' state."""
     assert kubelet_view(parse_synthetic("0n4c,offline=3")).num_cpus == 4
     assert kubelet_view(parse_synthetic("1n4c,offline=3")).num_cpus == 3
 
 
-def test_node_directories_outweigh_node_lists() -> None:
+def test_node_directories_take_precedence_over_node_lists() -> None:
     base = parse_synthetic("1n4c")
     node = replace(base.numa_nodes[0], directory_cpus=CPUSet.parse("1"))
     assert threads(kubelet_view(replace(base, numa_nodes=(node,))).nodes[0]) == [(1,)]

@@ -19,8 +19,8 @@ def cpu(number: int, siblings: str = "", package: int | None = None, members: st
     )
 
 
-def test_siblings_decide_on_cores_even_when_they_disagree() -> None:
-    """CPU 1 claims CPU 2, which CPU 0 does not know of: nobody is in two cores."""
+def test_siblings_determine_cores_even_when_they_disagree() -> None:
+    """CPU 1 claims CPU 2, which CPU 0 does not list: no CPU is in two cores."""
     machine = Machine(cpus=(cpu(0, "0-1"), cpu(1, "0-2"), cpu(2, "1-2")))
     assert [str(core) for core in machine.cores] == ["0-1", "2"]
 

@@ -1,4 +1,4 @@
-"""Trees without directories of NUMA nodes: of a kernel without them, or of a recording that lacks them."""
+"""Trees without directories of NUMA nodes: of a kernel without them, or of an incomplete recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPEN = (
     "NUMA nodes are not recorded: they are counted as on a kernel without NUMA support, where "
     f"{BY_PACKAGES}; their CPUs and memory are unknown"
 )
-LACKING = "other files show that the kernel has NUMA nodes, but they are missing from the recording"
+MISSING = "other files show that the kernel has NUMA nodes, but they are missing from the recording"
 
 
 def read(more: Mapping[str, str | None]) -> MachineSource:
@@ -40,8 +40,8 @@ def messages(source: MachineSource) -> list[str]:
         {"proc/vmstat": "nr_free_pages 7\n"},
     ],
 )
-def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None:
-    """``drivers/base/node.c`` makes the bus, ``mm/vmstat.c`` the counters of hits, only for CONFIG_NUMA."""
+def test_a_kernel_without_numa_nodes(more: Mapping[str, str | None]) -> None:
+    """``drivers/base/node.c`` creates the bus, ``mm/vmstat.c`` the hit counters, only with CONFIG_NUMA."""
     source = read(more)
     assert WITHOUT in messages(source)
     assert [(node.id, node.memory_bytes, node.memory_known) for node in source.info.nodes] == [
@@ -52,11 +52,11 @@ def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None
 
 
 @pytest.mark.parametrize("more", [{}, {"sys/bus/pci/devices/x": None}, {"proc/vmstat": ""}])
-def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
-    """A kubelet would go by packages; what memory and huge pages nodes have is unknown, and not 0."""
+def test_a_recording_without_any_sign_of_nodes(more: Mapping[str, str | None]) -> None:
+    """A kubelet would use packages; the nodes' memory and huge pages are unknown, not 0."""
     source = read(more)
     assert OPEN in messages(source)
-    assert LACKING not in messages(source)
+    assert MISSING not in messages(source)
     assert source.info.nodes_without_memory == (0, 1)
     assert not source.info.hugepages_known
 
@@ -70,13 +70,15 @@ def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
         {"sys/kernel/mm/numa/demotion_enabled": "false\n"},
     ],
 )
-def test_a_recording_of_nodes_that_lacks_them(more: Mapping[str, str | None]) -> None:
+def test_a_recording_with_signs_of_nodes_but_without_their_directories(
+    more: Mapping[str, str | None],
+) -> None:
     stated = messages(read(more))
-    assert LACKING in stated
+    assert MISSING in stated
     assert OPEN in stated
 
 
-def test_links_tell_which_cpus_nodes_have() -> None:
+def test_links_show_the_cpus_of_nodes() -> None:
     """Every CPU's directory has a link to its node's (*Documentation/admin-guide/cputopology.rst*)."""
     links = {f"sys/devices/system/cpu/cpu{cpu}/node{cpu // 4}": None for cpu in range(8)}
     source = read(links)

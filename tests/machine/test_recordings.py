@@ -78,7 +78,7 @@ def test_numactl_sees_the_same_nodes(recording: str, source: MachineSource) -> N
     assert [[f"{node.id}:", *map(str, node.distances)] for node in nodes] == matrix
 
 
-def test_the_recordings_are_ordinary(source: MachineSource) -> None:
+def test_the_recordings_have_no_findings(source: MachineSource) -> None:
     assert source.machine.findings == ()
     assert source.machine.model_name == "QEMU TCG CPU version 2.5+"
     assert source.info.num_cpus == len(source.machine.online)
@@ -86,7 +86,7 @@ def test_the_recordings_are_ordinary(source: MachineSource) -> None:
     assert all(not core.uncore_cache_ids for node in source.info.nodes for core in node.cores)
 
 
-def test_the_recordings_are_made_as_their_readme_says(recording: str) -> None:
+def test_the_recordings_match_their_readme(recording: str) -> None:
     with tarfile.open(MACHINES / recording) as tar:
         members = tar.getmembers()
     names = [member.name for member in members]

@@ -58,7 +58,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("text", "machine", "want"), REFUSALS, ids=[text[:12] for text, _, _ in REFUSALS])
-def test_refusals_say_what_there_is(text: str, machine: Machine, want: str) -> None:
+def test_errors_list_the_available_names(text: str, machine: Machine, want: str) -> None:
     with pytest.raises(InputError) as error:
         parse_cpu_names(text, machine)
     assert want in error.value.message
@@ -69,6 +69,6 @@ def test_sockets_of_any_number_can_be_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "0-3,8", "31", "32", "2-15,17-31,34-47,49-63"])
-def test_a_mask_that_is_printed_is_read_again(text: str) -> None:
+def test_a_printed_mask_is_read_back(text: str) -> None:
     cpus = parse_cpu_names(text, MACHINE)
     assert parse_cpu_names(f"0x{cpus.kernel_mask}", MACHINE) == cpus

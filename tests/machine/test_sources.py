@@ -75,7 +75,7 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
         ("broken.json", "not JSON"),
     ],
 )
-def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tmp_path: Path) -> None:
+def test_the_error_for_a_wrong_path_lists_what_is_accepted(name: str, want: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "text").write_text("hello\n" * 1000)
@@ -94,7 +94,7 @@ def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tm
 
 
 def test_a_directory_may_hold_its_tree_one_level_down(tmp_path: Path) -> None:
-    """As an archive may: what tar and must-gather leave when they are unpacked."""
+    """As may an archive: this is the layout of unpacked tar files and must-gathers."""
     root = written(tmp_path / "node7")
     (tmp_path / "event.log").write_text("")
     (tmp_path / "other").mkdir()
@@ -103,7 +103,7 @@ def test_a_directory_may_hold_its_tree_one_level_down(tmp_path: Path) -> None:
     assert source.origin == str(root)
 
 
-def test_a_directory_of_several_recordings_is_none(tmp_path: Path) -> None:
+def test_a_directory_of_several_recordings_is_not_a_recording(tmp_path: Path) -> None:
     for name in ("b", "a", "d", "c"):
         written(tmp_path / name)
     with pytest.raises(InputError) as error:
@@ -112,7 +112,7 @@ def test_a_directory_of_several_recordings_is_none(tmp_path: Path) -> None:
     assert error.value.hint == "specify one of them"
 
 
-def test_a_bad_file_is_named_after_its_source(tmp_path: Path) -> None:
+def test_a_bad_file_is_reported_with_its_source(tmp_path: Path) -> None:
     root = written(tmp_path)
     (root / "sys/devices/system/cpu/online").write_text("zero")
     with pytest.raises(InputError) as error:

@@ -91,7 +91,7 @@ def test_layouts(case: Case) -> None:
     assert texts(machine.l3_groups) == case.l3
 
 
-def test_the_figures_are_those_of_lscpu() -> None:
+def test_the_figures_match_lscpu() -> None:
     machine = parse_synthetic("2s4n16c2t")
     assert (len(machine.online), len(machine.sockets), len(machine.numa_nodes)) == (64, 2, 4)
     assert set(map(len, machine.cores)) == {2}
@@ -105,7 +105,7 @@ def test_states_of_cpus() -> None:
 
 
 def test_kinds_of_cores() -> None:
-    """An i7 of 8 performance cores with siblings and 12 efficiency cores without, as its firmware counts."""
+    """An i7 of 8 performance cores with siblings and 12 efficiency cores without, numbered by firmware."""
     machine = parse_synthetic("8p2t+12e,near")
     assert (len(machine.online), len(machine.cores)) == (28, 20)
     assert (str(machine.performance_cpus), str(machine.efficiency_cpus)) == ("0-15", "16-27")
@@ -141,7 +141,7 @@ def test_huge_pages() -> None:
     assert machine.hugepages == {2048: 1024, 1 << 20: 4}
 
 
-def test_what_is_not_recorded_is_unknown() -> None:
+def test_unrecorded_facts_are_unknown() -> None:
     unknown = parse_synthetic("4c,l3=-,hugepages=-")
     assert (unknown.l3_groups, unknown.caches_known, unknown.hugepages_known) == ((), False, False)
     without = parse_synthetic("4c,l3=none,hugepages-2Mi=0")
@@ -156,8 +156,8 @@ def test_distances() -> None:
     assert [node.distances for node in parse_synthetic("2n4c,distances=none").numa_nodes] == [(), ()]
 
 
-def test_ids_are_those_of_firmware() -> None:
-    """Core ids begin anew in every socket."""
+def test_ids_are_numbered_as_by_firmware() -> None:
+    """Core ids start again in every socket."""
     machine = parse_synthetic("2s2c2t")
     assert [(cpu.package_id, cpu.core_id) for cpu in machine.cpus] == [(0, 0), (0, 1), (1, 0), (1, 1)] * 2
 

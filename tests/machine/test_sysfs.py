@@ -1,4 +1,4 @@
-"""Reading a machine's files: what is tolerated, what is refused, what is said about it."""
+"""Reading a machine's files: what is tolerated, what is rejected, what is reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_cpu_has_the_ids_the_kernel_gives() -> None:
     assert (cpu.capacity, cpu.max_khz, cpu.min_khz) == (1024, 3_000_000, 800_000)
 
 
-def test_cluster_65535_is_none() -> None:
+def test_cluster_65535_means_no_cluster() -> None:
     assert read(small_machine()).cpus[0].cluster_id is None
 
 
@@ -91,7 +91,7 @@ def test_machine_wide_figures() -> None:
     assert (machine.isolated, machine.nohz_full) == (cpus("6-7"), CPUSet())
 
 
-def test_caches_of_all_levels_and_who_shares_them() -> None:
+def test_caches_of_all_levels_and_their_cpus() -> None:
     files = small_machine("2c2t")
     for cpu, siblings in {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}.items():
         for index, (level, kind) in enumerate([(1, "Data"), (1, "Instruction"), (2, "Unified")], start=1):
@@ -112,7 +112,7 @@ def test_caches_of_all_levels_and_who_shares_them() -> None:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A change of the small machine's files after which its topology is the same."""
+    """A change to the small machine's files that keeps its topology."""
 
     name: str
     change: Callable[[dict[str, str]], dict[str, str]]
@@ -147,7 +147,7 @@ def test_topology_survives_missing_files(case: Tolerance) -> None:
     assert [node.cpus for node in changed.numa_nodes] == [node.cpus for node in whole.numa_nodes]
 
 
-def test_without_a_list_of_online_cpus_switches_tell() -> None:
+def test_without_a_list_of_online_cpus_the_switches_count() -> None:
     files = without(small_machine(), "/online") | {
         f"{CPU_DIR}/cpu3/online": "0\n",
         f"{CPU_DIR}/cpu4/online": "1\n",
@@ -156,7 +156,7 @@ def test_without_a_list_of_online_cpus_switches_tell() -> None:
     assert (str(machine.online), str(machine.offline)) == ("0-2,4-7", "3")
 
 
-def test_the_list_of_online_cpus_outweighs_a_switch() -> None:
+def test_the_list_of_online_cpus_takes_precedence_over_a_switch() -> None:
     machine = read(small_machine() | {f"{CPU_DIR}/cpu3/online": "0\n"})
     assert str(machine.online) == "0-7"
     assert "CPU 3 is online in" in messages(machine)[0]
@@ -186,7 +186,7 @@ def test_nodes_without_lists_have_the_cpus_of_their_directories() -> None:
     assert "NUMA nodes 0-1 have no list of CPUs: directory entries are used instead" in messages(machine)
 
 
-def test_no_node_directories_are_no_nodes() -> None:
+def test_without_node_directories_there_are_no_nodes() -> None:
     files = {path: text for path, text in small_machine().items() if not path.startswith(NODE_DIR)}
     machine = read(files)
     assert machine.numa_nodes == ()
@@ -209,8 +209,8 @@ def test_a_cpu_listed_by_two_nodes_belongs_to_the_lower() -> None:
     assert expected in messages(machine)
 
 
-def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
-    """Kernels on Itanium print them for caches that whole sockets share."""
+def test_an_empty_cache_map_is_not_a_separate_cache() -> None:
+    """Kernels on Itanium print them for caches that are shared by whole sockets."""
     files = without(small_machine("2c"), "shared_cpu_list")
     files |= {path: "00000000,00000000\n" for path in files if path.endswith("shared_cpu_map")}
     machine = read(files)
@@ -220,12 +220,12 @@ def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
     ]
     assert machine.l3_groups == ()
     assert "the kernel does not report which CPUs share some caches of CPUs 0-1" in messages(machine)
-    # cAdvisor counts the bits of the map: none are never all CPUs of a node, and the id is listed.
+    # cAdvisor counts the bits of the map: zero never equals a node's CPUs, so the id is listed.
     cores = [core for node in kubelet_view(machine).nodes for core in node.cores]
     assert [core.uncore_cache_ids for core in cores] == [(0,), (0,)]
 
 
-def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> None:
+def test_a_cpu_without_topology_files_is_not_seen_by_a_kubelet() -> None:
     files = {path: text for path, text in small_machine().items() if "/cpu3/topology/" not in path}
     machine = read(files)
     assert str(machine.online) == "0-7"
@@ -235,13 +235,13 @@ def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> No
 
 
 @pytest.mark.parametrize("text", ["", "\n"])
-def test_an_empty_online_switch_is_passed_over(text: str) -> None:
+def test_an_empty_online_switch_is_ignored(text: str) -> None:
     machine = read(small_machine() | {f"{CPU_DIR}/cpu2/online": text})
     assert str(machine.online) == "0-7"
     assert "CPU 2 has an empty online file, which is ignored" in messages(machine)
 
 
-def test_core_kinds_are_guessed_from_frequencies_where_the_kernel_names_none() -> None:
+def test_core_kinds_are_guessed_from_frequencies_if_the_kernel_names_none() -> None:
     khz = {cpu: "2016000" if cpu < 3 else "2803000" for cpu in range(8)}
     speeds = {f"{CPU_DIR}/cpu{cpu}/cpufreq/cpuinfo_max_freq": text for cpu, text in khz.items()}
     machine = read(small_machine() | speeds)
@@ -252,8 +252,8 @@ def test_core_kinds_are_guessed_from_frequencies_where_the_kernel_names_none() -
     assert not named.core_kinds.guessed
 
 
-def test_a_cache_directory_without_files_is_passed_over() -> None:
-    """Kernels make some ``indexN`` directories with nothing but power management in them."""
+def test_a_cache_directory_without_files_is_skipped() -> None:
+    """Kernels create some ``indexN`` directories that contain only power management."""
     machine = read(small_machine("2c") | {f"{CPU_DIR}/cpu0/cache/index9/power": ""})
     assert len(machine.caches) == 1
 
@@ -277,7 +277,7 @@ def test_unknown_packages_are_numbered_after_the_known() -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A change of the small machine's files that makes it unreadable."""
+    """A change to the small machine's files that makes it unreadable."""
 
     name: str
     change: dict[str, str]
@@ -320,8 +320,8 @@ REFUSALS = [
 ]  # fmt: skip
 
 
-def test_cpu_lists_are_limited_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list that repeats counts once: every CPU of a package has the same."""
+def test_cpu_lists_are_limited_in_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeated list counts once: every CPU of a package has the same."""
     monkeypatch.setattr(kernel_files, "_MOST_SET_CHARACTERS", 1000)
     lists = {f"{CPU_DIR}/cpu{number}/topology/core_siblings_list": "0," * 300 + "7" for number in range(8)}
     assert str(read(small_machine() | lists).online) == "0-7"
@@ -341,7 +341,7 @@ def test_refusals_name_the_file_and_what_was_expected(case: Refusal) -> None:
 
 @pytest.mark.parametrize("path", sorted(small_machine()))
 def test_no_single_missing_file_changes_the_topology(path: str) -> None:
-    """Delete one file at a time: other files say the same."""
+    """Delete one file at a time: other files contain the same facts."""
     files = small_machine()
     del files[path]
     machine = read(files)
@@ -352,8 +352,8 @@ def test_no_single_missing_file_changes_the_topology(path: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["level", "type", "shared_cpu", "size", "id"])
-def test_a_kubelet_passes_over_caches_whose_files_are_missing(name: str) -> None:
-    """It stops reading the caches of a NUMA node at the first file that is missing."""
+def test_a_kubelet_skips_caches_with_missing_files(name: str) -> None:
+    """It stops reading the caches of a NUMA node at the first missing file."""
     whole = small_machine("1s1n4c1t,l3=2")
     machine = read({path: text for path, text in whole.items() if f"/cache/index0/{name}" not in path})
     seen = [core.uncore_cache_ids for node in kubelet_view(machine).nodes for core in node.cores]

@@ -31,7 +31,7 @@ def test_directory_gives_texts_and_sorted_names(tmp_path: Path) -> None:
     assert list(tree.names("sys")) == ["a", "b"]
 
 
-def test_what_is_not_there_is_an_answer(tmp_path: Path) -> None:
+def test_a_missing_path_is_not_an_error(tmp_path: Path) -> None:
     write(tmp_path, "file", "text")
     tree = DirectoryTree(tmp_path)
     assert tree.read("nothing") is None
@@ -57,7 +57,7 @@ def test_links_inside_the_root_are_followed_and_listed(tmp_path: Path) -> None:
 
 
 def test_links_never_lead_out_of_a_recording(tmp_path: Path) -> None:
-    """An absolute link begins at the recording's root; what climbs above that is refused and named."""
+    """An absolute link begins at the recording's root; paths that leave it are rejected and named."""
     write(tmp_path, "secret/text", "secret")
     root = tmp_path / "recording"
     root.mkdir()
@@ -83,7 +83,7 @@ def test_links_never_lead_out_of_a_recording(tmp_path: Path) -> None:
 
 
 def test_absolute_links_begin_at_the_root(tmp_path: Path) -> None:
-    """As on a node whose kubelet lives on a disk of its own: /var/lib/kubelet leads to /data/kubelet."""
+    """As on a node whose kubelet has its own disk: /var/lib/kubelet links to /data/kubelet."""
     write(tmp_path, "data/kubelet/config.yaml", "here")
     write(tmp_path, "data/other", "other")
     (tmp_path / "var/lib").mkdir(parents=True)
@@ -114,8 +114,8 @@ def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     assert tree.in_the_way("there") == "expected a regular file, found a directory"
 
 
-def test_a_directory_that_is_replaced_by_a_link_meanwhile_leads_nowhere_else(tmp_path: Path) -> None:
-    """Each step is taken from the descriptor of the directory before it, and none follows a link."""
+def test_a_directory_replaced_by_a_link_meanwhile_is_not_followed(tmp_path: Path) -> None:
+    """Each step uses the descriptor of the directory before it, and none follows a link."""
     write(tmp_path, "secret/below/text", "secret")
     root = tmp_path / "root"
     write(root, "d/below/text", "mine")
@@ -127,7 +127,7 @@ def test_a_directory_that_is_replaced_by_a_link_meanwhile_leads_nowhere_else(tmp
     assert DirectoryTree(root).read("d/below/text") is None
 
 
-def test_links_that_are_swapped_all_the_time_never_lead_out(tmp_path: Path) -> None:
+def test_constantly_swapped_links_never_lead_out(tmp_path: Path) -> None:
     secret, root = tmp_path / "secret", tmp_path / "root"
     write(secret, "text", "secret")
     write(root, "d/text", "mine")
@@ -157,7 +157,7 @@ def test_links_that_are_swapped_all_the_time_never_lead_out(tmp_path: Path) -> N
     assert DirectoryTree(root).read("d/text") == "mine"
 
 
-def test_a_root_whose_name_begins_alike_is_outside(tmp_path: Path) -> None:
+def test_a_root_with_the_same_prefix_is_outside(tmp_path: Path) -> None:
     write(tmp_path, "rec-other/text", "secret")
     (tmp_path / "rec").mkdir()
     (tmp_path / "rec/link").symlink_to("../rec-other")
@@ -182,7 +182,7 @@ def device_at(path: Path) -> None:
     ids=["pipe", "socket", "device"],
 )
 @pytest.mark.parametrize("name", ["odd", "link"])
-def test_what_is_no_regular_file_is_refused(
+def test_a_file_that_is_not_regular_is_rejected(
     make: Callable[[Path], object], kind: str, name: str, tmp_path: Path
 ) -> None:
     if make is device_at and os.geteuid() != 0:
@@ -199,8 +199,8 @@ def test_a_directory_has_no_text(tmp_path: Path) -> None:
     assert DirectoryTree(tmp_path).read("directory") is None
 
 
-def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path) -> None:
-    """Opening a device can change the node (a watchdog starts to count); a pipe's writer notices it too."""
+def test_a_file_that_is_not_regular_is_not_even_opened(tmp_path: Path) -> None:
+    """Opening a device can change the node (a watchdog starts counting); a pipe's writer notices it too."""
     os.mkfifo(tmp_path / "pipe")
     writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(b"",))
     writer.start()
@@ -268,7 +268,7 @@ def test_reading_leaves_nothing_open(tmp_path: Path) -> None:
     assert open_files() == before
 
 
-def test_too_large_a_file_is_refused_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_a_file_is_rejected_with_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "MAX_FILE_BYTES", 10)
     write(tmp_path, "sys/large", "x" * 11)
     write(tmp_path, "sys/small", "x" * 10)
@@ -279,13 +279,13 @@ def test_too_large_a_file_is_refused_by_its_path(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, "sys/closed", "x").chmod(0)
     with pytest.raises(NodeAccessError, match=r"^sys/closed: cannot be read: permission denied"):
         DirectoryTree(tmp_path).read("sys/closed")
 
 
-def test_bytes_that_are_no_text_are_replaced(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "odd").write_bytes(b"0-\xff")
     assert DirectoryTree(tmp_path).read("odd") == "0-\N{REPLACEMENT CHARACTER}"
 
@@ -299,8 +299,8 @@ def test_memory_lists_every_directory_on_the_way() -> None:
     assert tree.read("sys/a") is None
 
 
-def test_memory_tells_names_apart_that_begin_alike() -> None:
-    """Other characters sort before and behind the slash."""
+def test_memory_distinguishes_names_with_the_same_prefix() -> None:
+    """Other characters sort before and after the slash."""
     tree = MemoryTree(
         dict.fromkeys(["s/a", "s/a-b", "s/a/x", "s/a/y/z", "s/a0", "s/b/x", "s/b-", "s.", "t"], "")
     )
@@ -312,7 +312,7 @@ def test_memory_tells_names_apart_that_begin_alike() -> None:
 
 
 @pytest.mark.parametrize("path", ["etc/a\0b", "\0/x", "etc/\ud800"])
-def test_what_no_file_can_be_called_is_not_there(path: str, tmp_path: Path) -> None:
+def test_an_impossible_file_name_is_absent(path: str, tmp_path: Path) -> None:
     for root in (tmp_path, Path("/")):
         tree = DirectoryTree(root)
         assert tree.read(path) is None

@@ -1,4 +1,4 @@
-"""Whatever is odd about a recorded machine, a capture of it is the same machine."""
+"""A capture of a recorded machine is the same machine, however odd it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["pytestmark"]
 
 
 def described(source: MachineSource) -> MachineSource:
-    """Leave out the name and the files, which are not the same ones."""
+    """Leave out the name and the files, which differ."""
     return replace(source, origin="", files=None)
 
 

@@ -1,4 +1,4 @@
-"""Plan, publish, read, filter on clean recorded machines: what differs from kubelets' decisions has a name.
+"""Plan, publish, read, filter on clean recorded machines: differences from kubelets' decisions have names.
 
 Run only where the recordings are; every setting of kubelets on every machine with HYPOTHESIS_PROFILE=ci.
 """
@@ -43,7 +43,7 @@ def test_there_are_clean_machines() -> None:
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_what_differs_on_a_recorded_machine_has_a_name(name: str) -> None:
+def test_differences_on_a_recorded_machine_have_names(name: str) -> None:
     planning = read_machine(str(MACHINES / f"{name}.tar.gz"))
     found = list(cases(name, planning, settings_of(CLEAN.index(name))))
     assert [str(case) for case in found if not case.agrees and not explanations(case)] == []

@@ -1,4 +1,4 @@
-"""Recorded real machines against truths that other tools told: run only where the recordings are.
+"""Recorded real machines against the output of other tools: run only if the recordings are available.
 
 They come from public test suites under several licences and are not shipped with cpuctl.
 """
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_the_recordings_are_there() -> None:
-    """Where CI is set their absence is a failure, not a skip."""
+    """If CI is set, their absence is a failure, not a skip."""
     assert len(NAMES) > 90
     assert set(truths()) <= set(NAMES)
     assert sum(bool(truth_of(name, field)) for name in NAMES for field in FIELDS) > 250
@@ -67,7 +67,7 @@ def labels_of(machine: Machine, field: str) -> Mapping[int, object]:
 
 
 def truth_of(name: str, field: str) -> dict[int, int]:
-    """Return the truth about online CPUs; a disputed field has none."""
+    """Return the true online CPUs; None if the field is disputed."""
     truth = truths().get(name, {"cpus": {}, "disputed": []})
     if field in truth["disputed"]:
         return {}
@@ -76,7 +76,7 @@ def truth_of(name: str, field: str) -> dict[int, int]:
 
 
 def records_l3(name: str) -> bool:
-    """Return whether the recording has an L3 cache, and who shares it; some truths know from elsewhere.
+    """Return whether the recording has an L3 cache and its CPUs; some truths use other sources.
 
     Where a kernel's map is empty, lstopo takes the CPUs of the core.
     """
@@ -103,8 +103,8 @@ def test_undisputed_partitions_are_read_right(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_node_numbers_are_the_kernels(name: str) -> None:
-    """Two conventions of lstopo differ: it counts a machine without nodes as one, and names the memory
+def test_node_numbers_are_those_of_the_kernel(name: str) -> None:
+    """Two conventions of lstopo differ: it counts a machine without nodes as one node, and names the memory
     nearest to CPUs rather than the node that lists them."""
     machine = source(name).machine
     with_cpus = {node.id for node in machine.numa_nodes if node.cpus}
@@ -113,7 +113,7 @@ def test_node_numbers_are_the_kernels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if truths().get(name, {}).get("disputed")])
-def test_disputed_machines_say_what_is_unusual(name: str) -> None:
+def test_disputed_machines_have_findings(name: str) -> None:
     assert source(name).machine.findings
 
 
@@ -166,7 +166,7 @@ def test_lscpu_in_the_guest_saw_the_same(name: str) -> None:
 
 
 def test_a_cadvisor_recording_of_the_same_machine_agrees() -> None:
-    """One machine was recorded twice: its files, and what cAdvisor said of it."""
+    """One machine was recorded twice: as files, and as the output of cAdvisor."""
     ours = source("kni-debug-tools--xeon-multinuma-00").info
     theirs = read_machine(str(MACHINES / "cadvisor/kni-xeon-multinuma-00_machineinfo.json")).info
     assert [(node.id, node.cores) for node in ours.nodes] == [(node.id, node.cores) for node in theirs.nodes]

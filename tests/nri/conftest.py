@@ -1,4 +1,4 @@
-"""A plugin that serves a fake runtime in a thread, and what it has said."""
+"""A plugin that serves a fake runtime in a thread, and its log."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _soon(holds: Callable[[], bool], seconds: float = 5) -> bool:
 
 
 @dataclass
-class Heard:
-    """What a plugin has said."""
+class PluginLog:
+    """The log and events of a plugin."""
 
     lines: list[tuple[Level, str]] = field(default_factory=list)
     events: list[tuple[str, Answer, NRIOutcome]] = field(default_factory=list)
@@ -45,11 +45,11 @@ class Heard:
         self.events.append((name, answer, outcome))
 
     def says(self, text: str) -> bool:
-        """Return whether a line with *text* is in the log, or comes soon: it is written after the answer."""
+        """Return whether a line with *text* is in the log, or soon is: it is written after the answer."""
         return _soon(lambda: any(text in line for _, line in self.lines))
 
     def reported(self, number: int) -> list[tuple[str, Answer, NRIOutcome]]:
-        """Wait for as many events, and return all there are."""
+        """Wait for a number of events, and return all of them."""
         _soon(lambda: len(self.events) >= number)
         return self.events
 
@@ -59,7 +59,7 @@ class Scene:
     """A runtime with its plugin."""
 
     runtime: FakeRuntime
-    heard: Heard
+    log: PluginLog
     plugin: Plugin
 
 
@@ -68,20 +68,20 @@ Play = Callable[..., Scene]
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Play]:
-    """Start plugins, each with a runtime of its own or with one that is there, and end them."""
+    """Start plugins, each with a new or an existing runtime, and end them."""
     with ExitStack() as stack:
 
         def start(placer: Placer, runtime: FakeRuntime | None = None, **settings: Any) -> Scene:
             if runtime is None:
                 runtime = FakeRuntime(tmp_path / f"nri-{threading.active_count()}.sock")
             stack.callback(runtime.stop)
-            heard = Heard()
-            plugin = Plugin(Reconciler(placer), heard, Identity(version="1"), **settings)
+            log = PluginLog()
+            plugin = Plugin(Reconciler(placer), log, Identity(version="1"), **settings)
             stack.callback(plugin.close)
             connecting = Connecting(str(runtime.path), longest_pause=0.2)
-            stack.enter_context(in_background(lambda: serve(plugin, heard, connecting), plugin.stop))
+            stack.enter_context(in_background(lambda: serve(plugin, log, connecting), plugin.stop))
             runtime.accept()
-            return Scene(runtime, heard, plugin)
+            return Scene(runtime, log, plugin)
 
         yield start
 

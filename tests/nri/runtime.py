@@ -1,6 +1,6 @@
-"""A container runtime that speaks NRI from the other side: it asks, applies what is answered, and counts.
+"""A container runtime that implements the other side of NRI: it asks, applies the answers, and counts.
 
-It refuses what a real one refuses: answers that come too late, updates of containers that it does not know.
+It rejects what a real one rejects: late answers, and updates of containers that it does not know.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cpuctl.nri.protocol import (
 
 @dataclass
 class Running:
-    """A container of the fake: what a kernel would have in its control group."""
+    """A container of the fake runtime: what a kernel would have in its cgroup."""
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class Running:
 
 
 def pod(name: str, namespace: str = "default", parent: str = "", number: int = 0) -> Any:
-    """Make a pod; *number* tells apart those of the same name."""
+    """Make a pod; *number* distinguishes pods of the same name."""
     found = messages()["PodSandbox"](
         id=f"sandbox-{namespace}-{name}-{number}", name=name, namespace=namespace, uid=f"uid-{name}-{number}"
     )
@@ -69,7 +69,7 @@ def pod(name: str, namespace: str = "default", parent: str = "", number: int = 0
 
 @dataclass
 class FakeRuntime:
-    """Listens on *path*; ``connected`` is one plugin at a time."""
+    """Listens on *path*; ``connected`` means one plugin at a time."""
 
     path: Path
     timeout_ms: int = 20_000
@@ -78,9 +78,9 @@ class FakeRuntime:
     unsolicited: list[dict[str, str]] = field(default_factory=list)
     fails: set[str] = field(default_factory=set)
     per_event: bool = False
-    """Whether every event has a method of its own, as in newer releases."""
+    """Whether every event has a separate method, as in newer releases."""
     limit: int = 1000
-    """Containers in one message of Synchronize."""
+    """The number of containers in one Synchronize message."""
 
     def __post_init__(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -125,7 +125,7 @@ class FakeRuntime:
         self._update(response.update)
 
     def everything(self) -> Any:
-        """Make the request that tells of all pods and containers at once."""
+        """Make the request that lists all pods and containers."""
         containers = [each.message() for each in self.containers.values()]
         return messages()["SynchronizeRequest"](pods=self.pods.values(), containers=containers)
 
@@ -140,7 +140,7 @@ class FakeRuntime:
         self.path.unlink(missing_ok=True)
 
     def call(self, method: str, request: Any, response: str, service: str = PLUGIN_SERVICE) -> Any:
-        """Call the plugin, and serve its own calls meanwhile; raise RuntimeError with its refusal."""
+        """Call the plugin, and serve its own calls meanwhile; raise RuntimeError if it refuses."""
         whole = self.exchange(method, request.SerializeToString(), service)
         if whole.status.code:
             raise RuntimeError(f"{whole.status.code}: {whole.status.message}")
@@ -168,7 +168,7 @@ class FakeRuntime:
         self.end.sendall(data)
 
     def serve(self, seconds: float = 0.3) -> None:
-        """Take what the plugin says by itself, until it says nothing for a while."""
+        """Serve unsolicited calls of the plugin until it is silent for a while."""
         assert self.end is not None
         self.end.settimeout(seconds)
         try:
@@ -193,7 +193,7 @@ class FakeRuntime:
                     self._held.append(message)
 
     def requested(self) -> None:
-        """Wait until the plugin asks for something by itself, which is not done yet."""
+        """Wait until the plugin sends an unsolicited call, which is not served yet."""
         while not self._held:
             self._pump()
 
@@ -232,7 +232,7 @@ class FakeRuntime:
         return sandbox
 
     def create(self, sandbox: Any, name: str, number: int = 0, **resources: Any) -> Running:
-        """Create and start a container as the plugin wants it."""
+        """Create and start a container with the plugin's adjustments."""
         self.run_pod(sandbox)
         new = Running(f"{sandbox.id}-{name}-{number}", name, sandbox, **resources)
         request = messages()["ContainerEvent"](pod=sandbox, container=new.message())
@@ -254,7 +254,7 @@ class FakeRuntime:
             del self.containers[each.id]
 
     def update(self, each: Running, cpus: str) -> None:
-        """Update a container as the kubelet asks for it, unless the plugin wants otherwise."""
+        """Update a container as the kubelet requests, unless the plugin overrides it."""
         request = messages()["UpdateContainerRequest"](pod=each.pod, container=each.message())
         request.linux_resources.cpu.cpus = cpus
         response = self.call("UpdateContainer", request, "UpdatesResponse")

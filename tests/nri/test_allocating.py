@@ -1,4 +1,4 @@
-"""A policy that gives CPUs away as containers come, takes them back, and remembers across restarts."""
+"""A policy that assigns CPUs as containers arrive, takes them back, and remembers across restarts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def resources(cpus: float) -> dict[str, int]:
     return {"shares": int(cpus * 1024), "quota": int(cpus * 100_000), "memory": 1 << 30}
 
 
-def test_guaranteed_containers_get_cpus_of_their_own_others_share(play: Play, places: Places) -> None:
+def test_guaranteed_containers_get_exclusive_cpus_and_others_share(play: Play, places: Places) -> None:
     scene = play(places())
     runtime = scene.runtime
     log = runtime.create(pod("log", parent=BURSTABLE), "main", **resources(2))
@@ -53,16 +53,16 @@ def test_guaranteed_containers_get_cpus_of_their_own_others_share(play: Play, pl
     app = runtime.create(web, "app", **resources(4))
     half = runtime.create(web, "half", **resources(0.5))
     assert (log.cpus, app.cpus, half.cpus) == ("0,3-8,11-15", "1-2,9-10", "0,3-8,11-15")
-    free = runtime.create(pod("cri"), "main", **resources(2))  # no kubelet has made it
+    free = runtime.create(pod("cri"), "main", **resources(2))  # no kubelet has created it
     assert (free.cpus, log.cpus) == ("3,11", "0,4-8,12-15")
     none = runtime.create(pod("none", parent=GUARANTEED), "main", **resources(16))
     assert none.cpus == "0,4-8,12-15"
-    assert scene.heard.says("default/none/main gets no exclusive CPUs and runs in the shared pool: ")
+    assert scene.log.says("default/none/main gets no exclusive CPUs and runs in the shared pool: ")
     runtime.stop_container(app)
     assert (half.cpus, log.cpus, none.cpus) == ("0-2,4-10,12-15",) * 3
 
 
-def test_what_is_held_outlives_the_plugin(play: Play, places: Places, tmp_path: Path) -> None:
+def test_held_cpus_outlive_the_plugin(play: Play, places: Places, tmp_path: Path) -> None:
     first = play(places())
     runtime = first.runtime
     app = runtime.create(pod("web", parent=GUARANTEED), "app", **resources(4))
@@ -71,7 +71,7 @@ def test_what_is_held_outlives_the_plugin(play: Play, places: Places, tmp_path: 
     saved = json.loads((tmp_path / "state").read_bytes())
     assert {each["id"] for each in saved["containers"]} == {app.id, db.id}
     runtime.close()
-    del runtime.containers[app.id]  # it ended while nobody listened
+    del runtime.containers[app.id]  # it ended while no plugin listened
     (tmp_path / "second").mkdir()
     again = FakeRuntime(tmp_path / "second" / "nri.sock", containers=runtime.containers, pods=runtime.pods)
     (tmp_path / ".state.lock").unlink()  # the first one lives on in this process
@@ -81,10 +81,10 @@ def test_what_is_held_outlives_the_plugin(play: Play, places: Places, tmp_path: 
     assert new.cpus == "1-2,9-10"
 
 
-def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
+def test_without_its_state_it_does_not_move_containers_with_exclusive_cpus(
     play: Play, places: Places, tmp_path: Path
 ) -> None:
-    """Whoever has what it asks for keeps it; CPUs that two have, and reserved ones, are nobody's own."""
+    """A container that already has its number of CPUs keeps them; shared and reserved ones do not count."""
     runtime = FakeRuntime(tmp_path / "nri.sock")
     for name, given, parent in (
         ("a", "3,11", GUARANTEED),
@@ -104,7 +104,7 @@ def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
     assert [len(each) for each in own] == [2] * 6
     assert CPUSet.parse(sets["log"]) == CPUSet.parse("0-15") - union(own)
     assert len(union(own)) == 12
-    (event,) = scene.heard.reported(1)
+    (event,) = scene.log.reported(1)
     assert event[1].notes[0] == "default/a/main already runs on CPUs 3,11, and keeps them exclusively"
     assert [each.partition(" to ")[0] for each in event[1].notes[1:]] == [
         f"default/{name}/main is moved from CPUs {given}"
@@ -112,10 +112,10 @@ def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
     ]
 
 
-def test_of_two_that_go_by_one_name_one_has_cpus_of_its_own(
+def test_of_two_containers_with_the_same_name_one_has_exclusive_cpus(
     play: Play, places: Places, tmp_path: Path
 ) -> None:
-    """As where a container is created anew while the old one is still ending."""
+    """As when a container is created again while the old one is still terminating."""
     runtime = FakeRuntime(tmp_path / "nri.sock")
     sandbox = runtime.run_pod(pod("a", parent=GUARANTEED))
     for name, given in (("old", "1-2"), ("new", "4-5")):
@@ -127,7 +127,7 @@ def test_of_two_that_go_by_one_name_one_has_cpus_of_its_own(
     assert (len(own), pool, log.cpus) == (2, CPUSet.parse("0-15") - own, str(pool))
 
 
-def test_what_runs_stays_where_the_policy_would_not_have_put_it(
+def test_running_containers_stay_although_the_policy_would_not_place_them_there(
     play: Play, places: Places, tmp_path: Path
 ) -> None:
     config = tmp_path / "kubelet.yaml"
@@ -140,7 +140,7 @@ def test_what_runs_stays_where_the_policy_would_not_have_put_it(
     runtime.containers["a"] = Running("a", "main", sandbox, "1,7", "", **resources(2))
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
     assert runtime.containers["a"].cpus == "1,7"
-    assert scene.heard.says(
+    assert scene.log.says(
         "a/main already runs on CPUs 1,7, and keeps them exclusively, although the policy would not allow "
         "it: "
     )
@@ -149,10 +149,8 @@ def test_what_runs_stays_where_the_policy_would_not_have_put_it(
     assert json.loads((tmp_path / "state").read_bytes())["containers"] != []
 
 
-def test_a_dry_run_goes_by_the_state_and_leaves_it_to_whoever_works_with_it(
-    places: Places, tmp_path: Path
-) -> None:
-    """Whoever asks what would be answered, while another answers, hears the same."""
+def test_a_dry_run_reads_the_state_and_does_not_change_it(places: Places, tmp_path: Path) -> None:
+    """A dry run next to an active plugin gives the same answers."""
 
     def container(name: str) -> RuntimeContainer:
         sandbox = Sandbox(name, name, "x", name, GUARANTEED)
@@ -192,7 +190,7 @@ def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Plac
     assert (big.cpus, big.mems) == ("4-7,12-15", "1")
 
 
-def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Places, tmp_path: Path) -> None:
+def test_without_its_state_it_does_not_move_memory(play: Play, places: Places, tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
     config.write_text(WITH_MEMORY)
     runtime = FakeRuntime(tmp_path / "nri.sock")
@@ -201,7 +199,7 @@ def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Plac
         runtime.containers[name] = Running(name, "main", sandbox, given, nodes, **resources(2))
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
     assert [(each.cpus, each.mems) for each in runtime.containers.values()] == [("1-2", "0"), ("5-6", "0")]
-    (event,) = scene.heard.reported(1)
+    (event,) = scene.log.reported(1)
     near, far = event[1].notes
     assert near == "default/near/main already runs on CPUs 1-2, and keeps them exclusively"
     kept = "default/far/main already runs on CPUs 5-6, and keeps them exclusively"
@@ -216,7 +214,7 @@ def test_another_policy_chooses(play: Play, places: Places) -> None:
     assert app.cpus != "1,9", "not the two threads of a core, as the kubelet would"
 
 
-def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) -> None:
+def test_a_state_of_another_program_is_rejected(places: Places, tmp_path: Path) -> None:
     empty = {"files": {"cpu_manager_state": "", "memory_manager_state": ""}, "containers": []}
     for text in (
         "{",
@@ -230,7 +228,7 @@ def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) ->
             places()
 
 
-def test_a_link_in_the_place_of_the_state_is_refused_at_once(places: Places, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_state_is_rejected_at_once(places: Places, tmp_path: Path) -> None:
     (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="exists and is not a regular file"):
         places()
@@ -249,7 +247,7 @@ def test_two_plugins_never_share_a_state(places: Places) -> None:
     del first
 
 
-def test_settings_under_which_no_kubelet_starts_are_refused(places: Places) -> None:
+def test_settings_with_which_no_kubelet_starts_are_rejected(places: Places) -> None:
     with pytest.raises(InputError, match="the policy would not start") as raised:
         places(kubelet=KubeletInputs(version="1.36"))
     assert "--reserved-cpus=0" in raised.value.hint
@@ -263,7 +261,7 @@ def test_settings_under_which_no_kubelet_starts_are_refused(places: Places) -> N
     )
 
 
-def test_an_unknown_policy_is_named_before_anything_else_is_wrong(places: Places) -> None:
+def test_an_unknown_policy_is_reported_before_any_other_error(places: Places) -> None:
     with pytest.raises(UsageError, match="statc"):
         places(policy="statc", kubelet=KubeletInputs(version="1.36"))
 
@@ -280,8 +278,8 @@ class Saved:
         self.times += 1
 
 
-def test_many_containers_that_are_there_already_are_saved_at_once(places: Places) -> None:
-    """A file that is synced for each of them takes longer than the runtime waits."""
+def test_many_existing_containers_are_saved_at_once(places: Places) -> None:
+    """A file synced for each of them would take longer than the runtime waits."""
     fresh, saved = places(), Saved()
     reconciler = Reconciler(AllocatedPlaces(LeftNode(fresh._node, {}), fresh._rules, saved))
     there = [
@@ -351,7 +349,7 @@ class Allocations(RuleBasedStateMachine):
             new = new._replace(shares=cpus * 1024, quota=cpus * 100_000, period=100_000, memory=1 << 20)
         answer = self.reconciler.create(new)
         self.running[new.id], self.sets[new.id] = new, Setting("0-63")
-        if killed:  # the state is saved, the answer never came: the runtime lets the container pass
+        if killed:  # the state is saved, but the answer never arrives: the runtime lets the container pass
             self.killed_and_started_again(state_lost=False)
             return
         self.apply(answer)
@@ -375,13 +373,13 @@ class Allocations(RuleBasedStateMachine):
         reported = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
         before = {each.id: self.places.place(each).cpus for each in reported if self.places.place(each).own}
         if state_lost:
-            before = {each.id: each.setting.cpu_set for each in reported if self.is_apart(each)}
+            before = {each.id: each.setting.cpu_set for each in reported if self.is_exclusive(each)}
         self.apply(self.reconciler.synchronize(reported))
         for each, had in before.items():
-            assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
+            assert self.places.place(self.running[each]).cpus == had, "containers with CPUs keep them"
 
-    def is_apart(self, one: RuntimeContainer) -> bool:
-        """Return whether a container runs on as many CPUs as it asks for, and no other such one on them."""
+    def is_exclusive(self, one: RuntimeContainer) -> bool:
+        """Return whether a container has exclusively as many CPUs as it requests."""
         own = {
             each: self.sets[each].cpu_set
             for each, running in self.running.items()
@@ -391,7 +389,7 @@ class Allocations(RuleBasedStateMachine):
         return has is not None and 0 not in has and not any(has & each for each in own.values())
 
     @invariant()
-    def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:
+    def exclusive_cpus_do_not_overlap_and_the_pool_is_the_rest(self) -> None:
         taken = CPUSet()
         for each in self.running.values():
             place, cpus = self.places.place(each), CPUSet.parse(self.sets[each.id].cpus)

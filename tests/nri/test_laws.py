@@ -1,4 +1,4 @@
-"""Whatever is created, stopped, lost and restarted: nobody overlaps, and the pool is what is left."""
+"""In any order of creations, stops, losses and restarts, CPUs never overlap, and the pool is the rest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def init(pod: str) -> set[str]:
 
 
 class Containers(RuleBasedStateMachine):
-    """A runtime that does what it is told, or does not hear it."""
+    """A runtime that applies answers, or misses them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,11 +51,11 @@ class Containers(RuleBasedStateMachine):
         self.running: dict[str, RuntimeContainer] = {}
         self.sets: dict[str, Setting] = {}
         self.ended: dict[str, set[str]] = {}
-        """The pods of the plan that are there, and which of their containers have ended."""
+        """The pods of the plan that exist, with their containers that have ended."""
         self.numbers = count()
 
     def heard(self, answer: Answer, *, lost: bool = False) -> None:
-        """Apply an answer, or lose it and let the plugin make up for that."""
+        """Apply an answer, or lose it and let the plugin compensate."""
         if not lost:
             self.apply(answer)
             return
@@ -67,14 +67,14 @@ class Containers(RuleBasedStateMachine):
         if answer.container is not None and answer.adjust is not None:
             self.sets[answer.container.id] = answer.adjust.over(Setting())
         for each in answer.updates:
-            assert each.container.id in self.running, "nobody else may be updated"
+            assert each.container.id in self.running, "only running containers may be updated"
             self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
         self.reconciler.delivered(answer)
 
     @rule(pod=st.sampled_from(PODS), name=st.sampled_from(NAMES), lost=st.booleans())
     def create(self, pod: str, name: str, lost: bool) -> None:
         there = [each for each in self.running.values() if (each.pod.name, each.name) == (pod, name)]
-        if there or (pod == "one" and self.first_of_one(name)):
+        if there or (pod == "one" and self.conflicts_with_init(name)):
             return
         new = RuntimeContainer(f"{pod}-{name}-{next(self.numbers)}", name, Sandbox(pod, pod, "x", pod))
         self.running[new.id], self.sets[new.id] = new, Setting()
@@ -84,8 +84,8 @@ class Containers(RuleBasedStateMachine):
         self.heard(answer, lost=lost)
         self.reconciler.created(new.id)
 
-    def first_of_one(self, name: str) -> bool:
-        """Return whether its init container and the others would run at once, as no kubelet lets them."""
+    def conflicts_with_init(self, name: str) -> bool:
+        """Return whether its init container would run together with the others, as no kubelet allows."""
         names = {each.name for each in self.running.values() if each.pod.name == "one"}
         return bool(names) if name == "a" else "a" in names
 
@@ -98,7 +98,7 @@ class Containers(RuleBasedStateMachine):
         self.heard(self.reconciler.stop(gone), lost=lost)
 
     def end(self, gone: RuntimeContainer) -> None:
-        """Note an end: a pod stays without a container that runs while an init container is its last."""
+        """Note an end: a pod with no running container stays if an init container was its last."""
         pod = gone.pod.name
         if pod not in self.ended:
             return
@@ -119,7 +119,7 @@ class Containers(RuleBasedStateMachine):
 
     @precondition(lambda self: self.running)
     @rule(data=st.data(), cpus=st.sampled_from(("0-31", "4-9", "")))
-    def somebody_else_writes(self, data: st.DataObject, cpus: str) -> None:
+    def another_component_writes(self, data: st.DataObject, cpus: str) -> None:
         changed = data.draw(st.sampled_from(sorted(self.running)))
         wanted = Setting(cpus)
         answer = self.reconciler.update(self.running[changed], wanted)
@@ -128,7 +128,7 @@ class Containers(RuleBasedStateMachine):
 
     @rule()
     def killed_and_started_again(self) -> None:
-        """Begin with nothing but what the runtime tells: where others run, init containers have ended."""
+        """Start with only the runtime's report: if others run, init containers have ended."""
         names: dict[str, set[str]] = {}
         for each in self.running.values():
             if each.name in planned(each.pod.name):
@@ -140,7 +140,7 @@ class Containers(RuleBasedStateMachine):
         self.heard(self.reconciler.synchronize(reported))
 
     @invariant()
-    def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:
+    def exclusive_cpus_do_not_overlap_and_the_pool_is_the_rest(self) -> None:
         taken, pool = CPUSet(), self.places.pool
         for each in self.running.values():
             container = planned(each.pod.name).get(each.name)
@@ -155,13 +155,13 @@ class Containers(RuleBasedStateMachine):
         assert pool == ALL - self.kept()
 
     def kept(self) -> CPUSet:
-        """Return what is somebody's own: what containers have that run, or may still come."""
+        """Return all exclusive CPUs: of running containers, and of those still to be created."""
         kept = CPUSet()
         for name, ended in self.ended.items():
-            to_come = planned(name).keys() - ended
-            for each in to_come:
+            pending = planned(name).keys() - ended
+            for each in pending:
                 kept |= planned(name)[each].cpus or CPUSet()
-            if to_come:
+            if pending:
                 kept |= PLAN.pods["x", name].cpus
         return kept
 

@@ -1,4 +1,4 @@
-"""A plugin against a runtime that speaks the real protocol from the other side."""
+"""A plugin against a runtime that implements the other side of the real protocol."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.nri.runtime import FakeRuntime, Running, pod
 EVENTS = {2, 3, 4, 5, 7, 8, 10, 11}
 
 
-def test_it_registers_and_asks_for_what_it_needs(play: Play) -> None:
+def test_it_registers_and_subscribes_to_the_events_it_needs(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     registered = scene.runtime.registered
     assert (registered.plugin_name, registered.plugin_idx) == ("cpuctl", "10")
     assert {number for number in range(1, 32) if scene.runtime.events >> number - 1 & 1} == EVENTS
-    assert scene.heard.says(
+    assert scene.log.says(
         "registered as 10-cpuctl with fake 1.0, whose timeout is 20 s: answering within 2 s"
     )
 
 
 @pytest.mark.parametrize("per_event", [False, True])
-def test_containers_run_where_the_plan_says_and_others_in_what_is_left(play: Play, per_event: bool) -> None:
+def test_containers_run_as_planned_and_others_on_the_remaining_cpus(play: Play, per_event: bool) -> None:
     runtime = play(PlannedPlaces(PLAN)).runtime
     runtime.per_event = per_event
     other = runtime.create(pod("other"), "main")
@@ -48,7 +48,7 @@ def test_containers_run_where_the_plan_says_and_others_in_what_is_left(play: Pla
     init = runtime.create(db, "init")
     assert (init.cpus, init.mems, log.cpus) == ("6-9", "1", "0-1,10-15")
     runtime.stop_container(init)
-    assert log.cpus == "0-1,8-15"  # two of them are kept for the container that comes next
+    assert log.cpus == "0-1,8-15"  # two of them are kept for the next container
     assert runtime.create(db, "app").cpus == "6-7"
     runtime.stop_container(app)
     assert (log.cpus, other.cpus) == ("0-5,8-15",) * 2
@@ -60,8 +60,8 @@ def test_containers_run_where_the_plan_says_and_others_in_what_is_left(play: Pla
     assert runtime.sets() == {"default/other/main": ("0-15", "")}
 
 
-def test_what_an_init_container_leaves_is_kept_for_its_own_pod(play: Play) -> None:
-    """Neither another pod that goes nor the pod's own older sandbox gives it away."""
+def test_cpus_left_by_an_init_container_are_kept_for_its_pod(play: Play) -> None:
+    """Neither the removal of another pod nor of the pod's own older sandbox releases it."""
     runtime = play(PlannedPlaces(PLAN)).runtime
     other = runtime.create(pod("other"), "main")
     older = runtime.create(pod("db", "shop"), "app")
@@ -79,7 +79,7 @@ def test_what_an_init_container_leaves_is_kept_for_its_own_pod(play: Play) -> No
     assert other.cpus == "0-15"
 
 
-def test_what_runs_already_is_set_right_at_once(play: Play, tmp_path: Path) -> None:
+def test_running_containers_are_corrected_at_once(play: Play, tmp_path: Path) -> None:
     runtime = running(tmp_path)
     scene = play(PlannedPlaces(PLAN), runtime)
     assert runtime.sets() == {
@@ -87,9 +87,9 @@ def test_what_runs_already_is_set_right_at_once(play: Play, tmp_path: Path) -> N
         "shop/web/log": ("0-1,6-15", ""),
         "default/kept/main": ("0-1,6-15", ""),
     }
-    (event,) = scene.heard.reported(1)
+    (event,) = scene.log.reported(1)
     assert event[0] == "SYNCHRONIZE"
-    # Who shrinks comes first: nobody gets CPUs that others still run on.
+    # Shrinking containers come first: no container gets CPUs that others still run on.
     assert [update.container.name for update in event[1].updates] == ["log", "main", "app"]
 
 
@@ -102,7 +102,7 @@ def running(folder: Path, limit: int = 1000) -> FakeRuntime:
     return runtime
 
 
-def test_many_containers_come_in_several_messages(play: Play, tmp_path: Path) -> None:
+def test_many_containers_arrive_in_several_messages(play: Play, tmp_path: Path) -> None:
     runtime = running(tmp_path, limit=1)
     play(PlannedPlaces(PLAN), runtime)
     assert runtime.sets()["shop/web/app"] == ("2-5", "0")
@@ -113,25 +113,25 @@ def test_it_connects_again_when_the_runtime_restarts(play: Play) -> None:
     runtime = scene.runtime
     app = runtime.create(pod("web", "shop"), "app")
     runtime.close()
-    app.cpus = "0-15"  # somebody has written it meanwhile
+    app.cpus = "0-15"  # another process has written it meanwhile
     runtime.accept()
     assert app.cpus == "2-5"
-    assert scene.heard.says("the runtime closed the connection: reconnecting")
+    assert scene.log.says("the runtime closed the connection: reconnecting")
 
 
-def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
+def test_cpus_set_by_other_components_are_overridden_and_reported(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     app = scene.runtime.create(pod("web", "shop"), "app", cpus="0-15")
     assert app.cpus == "2-5"
     scene.runtime.update(app, "0-7")
     assert app.cpus == "2-5"
     scene.runtime.update(app, "")
-    assert scene.heard.says("shop/web/app is created with CPUs 0-15 set by another component")
-    assert scene.heard.says("shop/web/app: update to CPUs 0-7 requested, but it stays on 2-5")
+    assert scene.log.says("shop/web/app is created with CPUs 0-15 set by another component")
+    assert scene.log.says("shop/web/app: update to CPUs 0-7 requested, but it stays on 2-5")
 
 
-def test_what_a_container_comes_with_is_not_set_again(play: Play) -> None:
-    """A second plugin with the same plan, started by mistake, keeps no container from being created."""
+def test_values_that_a_container_has_already_are_not_set_again(play: Play) -> None:
+    """A second plugin with the same plan, started by mistake, does not block the creation of containers."""
     scene = play(PlannedPlaces(PLAN))
     adjusts = []
     for given in (("2-5", "0"), ("2-5", ""), ("0-7", "0")):
@@ -143,13 +143,13 @@ def test_what_a_container_comes_with_is_not_set_again(play: Play) -> None:
     assert adjusts == [(False, "", ""), (True, "", "0"), (True, "2-5", "")]
 
 
-def test_a_dry_run_says_the_same_and_changes_nothing(play: Play, tmp_path: Path) -> None:
+def test_a_dry_run_reports_the_same_and_changes_nothing(play: Play, tmp_path: Path) -> None:
     runtime = running(tmp_path)
     scene = play(PlannedPlaces(PLAN), runtime, dry_run=True)
     before = dict(runtime.sets())
     db = runtime.create(pod("db", "shop"), "app")
     assert (db.cpus, runtime.sets()) == ("", {**before, "shop/db/app": ("", "")})
-    (_, synchronized, first), (_, created, second) = scene.heard.reported(2)
+    (_, synchronized, first), (_, created, second) = scene.log.reported(2)
     assert (first, second) == ("DryRun", "DryRun")
     assert [str(each.setting.cpus) for each in synchronized.updates] == ["0-1,6-15", "0-1,6-15", "2-5"]
     assert created.adjust == ("6-7", "1")
@@ -157,7 +157,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(play: Play, tmp_path: Path)
 
 
 class Slow(PlannedPlaces):
-    """Thinks for a while about one container."""
+    """Delays its decision on one container."""
 
     seconds = 0.0
 
@@ -167,7 +167,9 @@ class Slow(PlannedPlaces):
         return super().arrive(container)
 
 
-def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: Play, tmp_path: Path) -> None:
+def test_a_slow_decision_passes_the_container_through_and_corrects_it_later(
+    play: Play, tmp_path: Path
+) -> None:
     placer = Slow(PLAN)
     scene = play(placer, FakeRuntime(tmp_path / "nri.sock", timeout_ms=2000))
     log = scene.runtime.create(pod("web", "shop"), "log")
@@ -179,27 +181,27 @@ def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: P
     scene.runtime.serve(1.0)
     assert (app.cpus, log.cpus) == ("2-5", "0-1,6-15")
     scene.runtime.create(pod("zoo"), "app")
-    assert scene.heard.says("default/zoo/app is not in the plan, and runs in the shared pool")
-    assert scene.heard.says(
+    assert scene.log.says("default/zoo/app is not in the plan, and runs in the shared pool")
+    assert scene.log.says(
         "CREATE_CONTAINER: no answer within 0.2 s: passed through unchanged, to be corrected later"
     )
 
 
-def test_updates_of_before_do_not_undo_what_a_new_container_was_answered(play: Play) -> None:
-    """A runtime updates containers when it has created the one that it is at."""
+def test_earlier_updates_do_not_undo_the_answer_for_a_new_container(play: Play) -> None:
+    """A runtime sends updates only after it has created the current container."""
     runtime = play(PlannedPlaces(PLAN)).runtime
     other = runtime.create(pod("other"), "main")
     web = pod("web", "shop")
     runtime.create(web, "app")
     runtime.stop_pod(web)
-    runtime.requested()  # for the pool to grow
+    runtime.requested()  # so that the pool grows
     app = runtime.create(pod("web", "shop", number=1), "app")
     runtime.serve()
     assert {"0-15", "0-1,6-15"} == {cpus for each in runtime.unsolicited for cpus in each.values()}
     assert (app.cpus, other.cpus) == ("2-5", "0-1,6-15")
 
 
-def test_updates_that_a_later_answer_has_are_not_sent(play: Play) -> None:
+def test_updates_included_in_a_later_answer_are_not_sent(play: Play) -> None:
     runtime = play(PlannedPlaces(PLAN)).runtime
     other = runtime.create(pod("other"), "main")
     web = pod("web", "shop")
@@ -228,21 +230,21 @@ class Broken(PlannedPlaces):
         return super().arrive(container)
 
 
-def test_a_failure_lets_the_container_pass(play: Play) -> None:
+def test_a_failure_passes_the_container_through(play: Play) -> None:
     scene = play(Broken(PLAN))
     runtime = scene.runtime
     failed = runtime.create(pod("a"), "app"), runtime.create(pod("b"), "worse")
-    assert [each for each in scene.heard.reported(2) if each[2] != "Answered"] == [
+    assert [each for each in scene.log.reported(2) if each[2] != "Answered"] == [
         ("CREATE_CONTAINER", Answer(), "Failed")
     ] * 2
     runtime.serve()
     assert {each.cpus for each in failed} == {"0-15"}, "it is put right as soon as it can be"
     assert runtime.create(pod("web", "shop"), "log").cpus == "0-1,6-15"
-    assert scene.heard.says("CREATE_CONTAINER: no idea: passed through unchanged")
-    assert scene.heard.says("internal error: ZeroDivisionError: oh: passed through unchanged")
+    assert scene.log.says("CREATE_CONTAINER: no idea: passed through unchanged")
+    assert scene.log.says("internal error: ZeroDivisionError: oh: passed through unchanged")
 
 
-def test_what_the_runtime_could_not_update_is_told_again(play: Play) -> None:
+def test_failed_updates_are_sent_again(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     runtime = scene.runtime
     log = runtime.create(pod("other"), "main")
@@ -258,13 +260,13 @@ def test_what_the_runtime_could_not_update_is_told_again(play: Play) -> None:
     assert log.cpus == "0-15"
 
 
-def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -> None:
+def test_an_invalid_message_fails_no_container_and_the_next_call_is_answered(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     runtime = scene.runtime
     for method in ("CreateContainer", "StateChange"):
         passed = runtime.exchange(method, b"\xff\xff\xff")
         assert (passed.status.code, passed.payload) == (0, b"")
-        assert scene.heard.says(f"{method}: 3 bytes do not form a valid ")
+        assert scene.log.says(f"{method}: 3 bytes do not form a valid ")
     assert runtime.exchange("Synchronize", b"\xff\xff\xff").status.code == 3
     assert runtime.exchange("Juggle", b"").status.code == 12
     assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
@@ -273,18 +275,18 @@ def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -
             "StateChange", messages()["StateChangeEvent"](event=number).SerializeToString()
         )
         assert (reported.status.code, reported.payload) == (0, b""), (
-            "what has a call of its own is not told this way"
+            "events with a separate call are not sent this way"
         )
-    assert [name for name, *_ in scene.heard.events] == ["SYNCHRONIZE"]
+    assert [name for name, *_ in scene.log.events] == ["SYNCHRONIZE"]
     runtime.send(pack_piece(7, b"for nobody"))
     runtime.call("Shutdown", messages()["Empty"](), "Empty", PLUGIN_SERVICE)
     assert runtime.create(pod("web", "shop"), "app").cpus == "2-5"
 
 
-def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
+def test_internal_errors_are_reported_and_do_not_end_the_plugin(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither where calls are taken, nor where nobody waits for what is done."""
+    """This covers errors while calls are served as well as errors after the answer."""
     scene = play(PlannedPlaces(PLAN))
     runtime = scene.runtime
     patience = messages()["ConfigureRequest"](request_timeout=2**63 - 1)
@@ -298,7 +300,7 @@ def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
     with monkeypatch.context() as broken:
         broken.setattr(plugin, "container_of", fails)
         assert runtime.create(pod("other"), "main").cpus == ""
-        assert scene.heard.says(
+        assert scene.log.says(
             "CreateContainer: internal error: ZeroDivisionError: oh: passed through unchanged"
         )
         with pytest.raises(RuntimeError, match="internal error"):
@@ -309,48 +311,48 @@ def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
             broken.setattr(Reconciler, method, fails)
             runtime.stop_pod(runtime.create(pod("db", "shop"), "app").pod)
             runtime.serve()
-            assert scene.heard.says("internal error: ZeroDivisionError: oh")
-            scene.heard.lines.clear()
+            assert scene.log.says("internal error: ZeroDivisionError: oh")
+            scene.log.lines.clear()
     with monkeypatch.context() as broken:
         broken.setattr(Caller, "received", fails)
         runtime.send(b"\0")
-        assert scene.heard.says("internal error: ZeroDivisionError: oh: reconnecting")
+        assert scene.log.says("internal error: ZeroDivisionError: oh: reconnecting")
     runtime.accept()
     assert runtime.create(pod("db", "shop"), "app").cpus == "6-7"
 
 
-def test_what_is_no_frame_ends_the_connection_and_a_new_one_begins(play: Play) -> None:
+def test_an_invalid_frame_ends_the_connection_and_a_new_one_begins(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     scene.runtime.send(pack_piece(ConnectionNumber.PLUGIN, b"\xff" * 20))
     scene.runtime.accept()
     assert scene.runtime.create(pod("web", "shop"), "app").cpus == "2-5"
-    assert scene.heard.says("connection lost (a message has 4294967295 bytes")
+    assert scene.log.says("connection lost (a message has 4294967295 bytes")
 
 
-def test_an_empty_pool_is_said(play: Play) -> None:
+def test_an_empty_pool_is_reported(play: Play) -> None:
     whole = PLAN._replace(pool=cpus(""), pods={**PLAN.pods})
     scene = play(PlannedPlaces(whole))
     scene.runtime.create(pod("web", "shop"), "app")
     scene.runtime.create(pod("db", "shop"), "init")
     assert scene.runtime.create(pod("other"), "main").cpus == ""
-    assert scene.heard.says("the shared pool is empty: default/other/main keeps its current CPUs")
+    assert scene.log.says("the shared pool is empty: default/other/main keeps its current CPUs")
 
 
-def test_containers_of_before_keep_cpus_that_the_plan_does_not_give_away(play: Play) -> None:
+def test_earlier_containers_keep_cpus_that_the_plan_does_not_assign(play: Play) -> None:
     smaller = PLAN._replace(pool=cpus("0-1,10-13"))
     scene = play(PlannedPlaces(smaller))
     assert scene.runtime.create(pod("older"), "main", cpus="14-15").cpus == "14-15"
-    assert scene.heard.says("default/older/main stays on CPUs 14-15, which the plan does not assign")
+    assert scene.log.says("default/older/main stays on CPUs 14-15, which the plan does not assign")
 
 
-def test_without_cpus_a_plan_gives_memory_nodes_alone(play: Play) -> None:
+def test_a_plan_without_cpus_sets_only_memory_nodes(play: Play) -> None:
     runtime = play(PlannedPlaces(PLAN._replace(pool=None))).runtime
     assert runtime.create(pod("web", "shop"), "app").mems == "0"
     assert set(runtime.sets().values()) == {("", "0")}
     assert runtime.create(pod("other"), "main").cpus == ""
 
 
-def test_it_leaves_at_once_when_told_to(play: Play) -> None:
+def test_it_stops_at_once_when_told_to(play: Play) -> None:
     scene = play(PlannedPlaces(PLAN))
     assert scene.runtime.create(pod("a"), "main").cpus == "0-15"
     begun = time.monotonic()
@@ -359,4 +361,4 @@ def test_it_leaves_at_once_when_told_to(play: Play) -> None:
         scene.runtime.serve(5)
     assert time.monotonic() - begun < 2
     assert threading.active_count() < 20
-    assert scene.heard.says("stopping: containers keep their CPUs")
+    assert scene.log.says("stopping: containers keep their CPUs")

@@ -1,4 +1,4 @@
-"""The framings: bytes as they are on the wire, cut anywhere, and what is no frame."""
+"""The framings: bytes as they are on the wire, split anywhere, and invalid frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAYLOADS = st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=40)), max_si
 CUTS = st.lists(st.integers(1, 9), min_size=1, max_size=20)
 
 
-def test_a_piece_names_its_connection_and_its_length() -> None:
+def test_a_piece_contains_its_connection_and_its_length() -> None:
     assert pack_piece(2, b"abc") == bytes.fromhex("00000002 00000003") + b"abc"
 
 
@@ -41,7 +41,7 @@ def cut(data: bytes, sizes: list[int]) -> list[bytes]:
 
 
 @given(PAYLOADS, CUTS)
-def test_pieces_come_out_as_they_went_in_however_they_are_cut(
+def test_pieces_are_reassembled_however_they_are_split(
     given_: list[tuple[int, bytes]], sizes: list[int]
 ) -> None:
     reader = PieceReader()
@@ -58,7 +58,7 @@ def test_messages_need_not_end_where_pieces_do(given_: list[tuple[int, bytes]], 
     assert [message for part in cut(data, sizes) for message in reader.feed(part)] == wanted
 
 
-def test_what_is_longer_than_any_frame_is_refused_before_it_has_come() -> None:
+def test_an_oversized_frame_is_rejected_before_it_has_arrived() -> None:
     with pytest.raises(FramingError, match=f"a frame has {LONGEST_PAYLOAD + 1} bytes"):
         list(PieceReader().feed((1).to_bytes(4) + (LONGEST_PAYLOAD + 1).to_bytes(4)))
     with pytest.raises(FramingError, match=f"a message has {LONGEST_MESSAGE + 1} bytes"):

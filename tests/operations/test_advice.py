@@ -1,4 +1,4 @@
-"""Advice on settings: what is known to be best is found, nothing shown is beaten, nothing is left out."""
+"""Advice on settings: the known best is found, no result is beaten by another, and nothing is omitted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_plannin
 from cpuctl.records import replace
 
 SMALL = "synthetic:2s2n4c2t,near,mem=32Gi"
-"""Two NUMA nodes of 8 CPUs, 4 cores each: CPUs 0 to 7, and 8 to 15; 0 and 1 are a core."""
+"""Two NUMA nodes of 8 CPUs, 4 cores each: CPUs 0 to 7, and 8 to 15; CPUs 0 and 1 form a core."""
 OPTIONS = "cpuManagerPolicyOptions"
 KEPT = "--kube-reserved=memory=1Gi"
 
@@ -55,22 +55,22 @@ def now(advice: Advice) -> Service:
 
 
 def best(advice: Advice, figure: str) -> tuple[set[str], Service]:
-    """Return the changes and figures of the row that has most of something."""
+    """Return the changes and figures of the row with the maximum of something."""
     changes, service = max(rows(advice).items(), key=lambda row: int(getattr(row[1], figure)))
     return set(changes), service
 
 
-def test_pods_without_cpus_of_their_own_are_served_alike_by_all_settings() -> None:
-    """Burstable pods run in the shared pool whatever the managers do, so nothing is better than no change."""
+def test_pods_without_exclusive_cpus_are_served_the_same_by_all_settings() -> None:
+    """Burstable pods run in the shared pool regardless of the managers, so nothing beats no change."""
     advice = advised(planning(SMALL, KEPT, "web=1/2,1Gi x4"), OPTIONS)
     assert advice.current_unbeaten
     assert rows(advice) == {}
 
 
-def test_without_a_topology_manager_the_second_pod_takes_a_cpu_of_another_node() -> None:
-    """Node 0 has 6 CPUs free and node 1 has 8: once 5 are gone, 5 more start with what node 0 has left.
+def test_without_a_topology_manager_the_second_pod_takes_cpus_of_two_nodes() -> None:
+    """Node 0 has 6 free CPUs and node 1 has 8: after a pod with 5, the next starts with node 0's rest.
 
-    With hints the second pod goes to node 1 as a whole; best-effort is the least that gives them.
+    With hints the second pod goes entirely to node 1; best-effort is the weakest policy that provides them.
     """
     planned = planning(SMALL, f"--cpu-manager-policy=static --reserved-cpus=0-1 {KEPT}", "web=5/5,1Gi x2")
     advice = advised(planned, OPTIONS, "reservedSystemCPUs")
@@ -80,8 +80,8 @@ def test_without_a_topology_manager_the_second_pod_takes_a_cpu_of_another_node()
     assert changes == {"best-effort", "memoryManagerPolicy=Static"}
 
 
-def test_a_pod_wider_than_a_node_needs_another_policy_than_single_numa_node() -> None:
-    """12 CPUs are more than a node of 8 has, and single-numa-node admits no pod on two."""
+def test_a_pod_larger_than_a_node_needs_another_policy_than_single_numa_node() -> None:
+    """12 CPUs are more than a node's 8, and single-numa-node admits no pod on two nodes."""
     flags = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=single-numa-node"
     advice = advised(planning(SMALL, f"{flags} {KEPT}", "wide=12/12,1Gi"), OPTIONS, "memoryManagerPolicy")
     assert now(advice).admitted == 0
@@ -89,10 +89,10 @@ def test_a_pod_wider_than_a_node_needs_another_policy_than_single_numa_node() ->
     assert not advice.current_unbeaten
 
 
-def test_restricted_rejects_what_would_have_fitted_on_one_node() -> None:
-    """After 5 and 5 CPUs there are 1 and 3 left: 4 need two nodes where one of 8 would do on an empty node.
+def test_restricted_rejects_a_pod_that_would_fit_on_one_empty_node() -> None:
+    """After pods with 5 and 5 CPUs, 1 and 3 are left: 4 need two nodes, but would fit on one empty node of 8.
 
-    best-effort takes the third pod, and is as good for the first two.
+    best-effort admits the third pod, and is as good for the first two.
     """
     flags = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=restricted"
     advice = advised(
@@ -106,8 +106,8 @@ def test_restricted_rejects_what_would_have_fitted_on_one_node() -> None:
     assert changes & {"best-effort", "topologyManagerPolicy=none"}
 
 
-def test_whole_cores_only_reject_a_pod_with_an_odd_number() -> None:
-    """3 CPUs are no whole number of cores with two CPUs each."""
+def test_whole_cores_reject_a_pod_with_an_odd_number_of_cpus() -> None:
+    """3 CPUs are not a whole number of cores with two CPUs each."""
     flags = (
         "--cpu-manager-policy=static --cpu-manager-policy-options=full-pcpus-only=true --reserved-cpus=0-1"
     )
@@ -120,9 +120,9 @@ def test_whole_cores_only_reject_a_pod_with_an_odd_number() -> None:
 
 
 def test_caches_are_crossed_unless_the_option_for_them_is_on() -> None:
-    """Four caches of 8 CPUs, one of which has 6 after the reservation: two pods of 6 and one of 8 fit in one.
+    """Four caches of 8 CPUs, one with 6 after the reservation: two pods of 6 and one of 8 fit into one each.
 
-    Packing goes on where the last pod ended, in the middle of a cache.
+    Packing continues where the last pod ended, in the middle of a cache.
     """
     machine = "synthetic:1s1n16c2t,near,l3=4,mem=32Gi"
     flags = "--cpu-manager-policy=static --reserved-cpus=0-1"
@@ -136,7 +136,7 @@ def test_caches_are_crossed_unless_the_option_for_them_is_on() -> None:
 
 
 def test_a_reservation_on_every_node_leaves_room_for_a_pod_on_each() -> None:
-    """Of two nodes with 8 CPUs one has 4 left with 4 reserved CPUs on it; with 2 on each, 6 fit on both."""
+    """Of two nodes with 8 CPUs, one has 4 left if all 4 are reserved there; with 2 on each, both have 6."""
     flags = "--cpu-manager-policy=static --reserved-cpus=0-3"
     advice = advised(planning(SMALL, f"{flags} {KEPT}", "web=6/6,1Gi x2"))
     assert now(advice).on_one_node < 2
@@ -145,8 +145,8 @@ def test_a_reservation_on_every_node_leaves_room_for_a_pod_on_each() -> None:
     assert "reservedSystemCPUs=0-1,8-9" in changes
 
 
-def test_memory_is_kept_beside_cpus_by_the_memory_manager_alone() -> None:
-    """Without it no memory is anybody's, with it the memory of every Guaranteed container is."""
+def test_only_the_memory_manager_keeps_memory_near_cpus() -> None:
+    """Without it no memory is exclusive, with it the memory of every Guaranteed container is."""
     flags = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=restricted"
     advice = advised(planning(SMALL, f"{flags} {KEPT}", "web=2/2,1Gi x3"), OPTIONS)
     assert (now(advice).on_one_node, now(advice).memory_too) == (3, 0)
@@ -156,8 +156,8 @@ def test_memory_is_kept_beside_cpus_by_the_memory_manager_alone() -> None:
     assert {each.memory_too for each in rows(advice).values()} == {0, 3}
 
 
-def test_a_reserved_sibling_is_left_alone_by_a_strict_reservation_only() -> None:
-    """CPU 0 is reserved and 1 is its sibling: 7 CPUs take it, and without the option the pool runs on 0."""
+def test_only_a_strict_reservation_keeps_the_pool_off_a_reserved_sibling() -> None:
+    """CPU 0 is reserved and 1 is its sibling: 7 CPUs include 1, and without the option the pool runs on 0."""
     machine = "synthetic:1s1n4c2t,near,mem=32Gi"
     flags = "--cpu-manager-policy=static --reserved-cpus=0"
     advice = advised(planning(machine, f"{flags} {KEPT}", "web=7/7,1Gi"))
@@ -167,8 +167,8 @@ def test_a_reserved_sibling_is_left_alone_by_a_strict_reservation_only() -> None
     assert "strict-cpu-reservation" in changes
 
 
-def test_containers_of_a_pod_may_go_to_a_node_each_in_their_own_scope(tmp_path: Any) -> None:
-    """5 and 5 CPUs are more than one node has, so as a pod they are rejected; as containers they are not."""
+def test_containers_of_a_pod_may_use_a_node_each_with_container_scope(tmp_path: Any) -> None:
+    """5 and 5 CPUs are more than one node has, so as a pod they are rejected, but not as containers."""
     manifest = tmp_path / "pod.yaml"
     amounts = "{limits: {cpu: 5, memory: 1Gi}}"
     containers = "\n".join(f"  - {{name: {name}, image: a, resources: {amounts}}}" for name in "ab")
@@ -187,22 +187,22 @@ def test_containers_of_a_pod_may_go_to_a_node_each_in_their_own_scope(tmp_path: 
     assert "container" in changes or "pod" not in changes
 
 
-def test_a_kubelet_that_does_not_start_is_helped_to_start() -> None:
-    """The static policy starts with reserved CPUs only: all that is proposed has some, or another policy."""
+def test_advice_makes_a_kubelet_start_that_does_not_start() -> None:
+    """The static policy starts only with reserved CPUs: every proposal has some, or another policy."""
     advice = advised(planning(SMALL, "--cpu-manager-policy=static", "web=2/2,1Gi"))
     assert isinstance(advice.current, StartRefused)
     assert advice.refused > 0
     assert any(any(word.startswith("reservedSystemCPUs") for word in each) for each in rows(advice))
 
 
-def test_options_that_gates_keep_back_are_named() -> None:
+def test_options_behind_disabled_gates_are_named() -> None:
     advice = advised(planning(SMALL, KEPT, "web=2/2,1Gi"), budget=1)
     assert {each.setting for each in advice.left_out} >= {"align-by-socket", "distribute-cpus-across-cores"}
     opened = planning(SMALL, f"{KEPT} --feature-gates=CPUManagerPolicyAlphaOptions=true", "web=2/2,1Gi")
     assert not {each.setting for each in advised(opened, budget=1).left_out} & {"align-by-socket"}
 
 
-def test_the_budget_ends_the_search_and_is_told() -> None:
+def test_the_end_of_the_search_by_budget_is_reported() -> None:
     planned = planning(SMALL, f"--cpu-manager-policy=static --reserved-cpus=0-1 {KEPT}", "web=2/2,1Gi x2")
     few = advised(planned, OPTIONS, budget=5)
     assert (few.tried, few.ended) == (5, "budget")
@@ -214,15 +214,15 @@ def test_the_budget_ends_the_search_and_is_told() -> None:
     assert exact == whole
 
 
-def test_an_interrupted_search_tells_what_it_found() -> None:
+def test_an_interrupted_search_reports_its_results() -> None:
     planned = planning(SMALL, f"--cpu-manager-policy=static --reserved-cpus=0-1 {KEPT}", "web=2/2,1Gi x2")
     requested = iter(range(100))
     advice = advised(planned, stopped=lambda: next(requested) == 3)
     assert (advice.tried, advice.ended) == (4, "stopped")
 
 
-def test_pods_come_first_and_what_is_left_counts_between_equals_only() -> None:
-    """To reject a pod leaves more room, which is no merit; fewer crossings are none either."""
+def test_admitted_pods_come_first_and_free_cpus_only_break_ties() -> None:
+    """Rejecting a pod leaves more free CPUs, which is not a merit; neither are fewer crossings."""
     more = Service(3, 0, 2, 0, 4, 2, 8, 2)
     assert more.beats(more._replace(admitted=2, crossings=0, shared_pool=12, largest=6))
     assert not more.beats(more._replace(admitted=2, on_one_node=3))
@@ -232,7 +232,7 @@ def test_pods_come_first_and_what_is_left_counts_between_equals_only() -> None:
 
 
 def every_service(planned: Planning, keep: Iterable[str]) -> list[Service]:
-    """Try every setting on the engine, without a thought."""
+    """Try every setting on the engine, exhaustively."""
     found = []
     space = Space(planned.source.machine, planned.source.info, planned.kubelet, keep=tuple(keep))
     for choice in space.choices():
@@ -271,22 +271,22 @@ FLAGS = st.sampled_from(
 )
 
 
-ASIDE = st.sampled_from(
+FIXED_SETTINGS = st.sampled_from(
     (
         ("memoryManagerPolicy", "reservedSystemCPUs"),
         ("cpuManagerPolicyOptions", "reservedSystemCPUs"),
         ("topologyManagerPolicy", "topologyManagerScope", "strict-cpu-reservation"),
     )
 )
-"""What is not varied each time: all at once takes a minute."""
+"""The settings that are fixed in each search: varying all at once takes a minute."""
 
 
 @settings(max_examples=5, deadline=None)
-@given(machine=MACHINES, pods=PODS, flags=FLAGS, alpha=st.booleans(), keep=ASIDE)
-def test_all_settings_tried_one_by_one_come_to_the_same(
+@given(machine=MACHINES, pods=PODS, flags=FLAGS, alpha=st.booleans(), keep=FIXED_SETTINGS)
+def test_trying_all_settings_one_by_one_gives_the_same_result(
     machine: str, pods: list[str], flags: str, alpha: bool, keep: tuple[str, ...]
 ) -> None:
-    """What is taken for equal is equal; every row starts and none beats another."""
+    """Settings treated as equal are equal; every row starts and none beats another."""
     gates = "--feature-gates=CPUManagerPolicyAlphaOptions=true" if alpha else ""
     memory = "" if "memory" in flags else KEPT
     names = [f"p{number}={amounts}" for number, amounts in enumerate(pods)]
@@ -303,7 +303,7 @@ def test_all_settings_tried_one_by_one_come_to_the_same(
         assert isinstance(start(replace(planned.kubelet, config=each.tried.choice.config)), Started)
 
 
-def test_what_is_kept_is_not_varied() -> None:
+def test_kept_settings_are_not_varied() -> None:
     planned = planning(SMALL, f"--cpu-manager-policy=static --reserved-cpus=0-1 {KEPT}", "web=5/5,1Gi x2")
     advice = advised(planned, "topologyManagerPolicy", "memoryManagerPolicy", "reservedSystemCPUs")
     before = planned.kubelet.config

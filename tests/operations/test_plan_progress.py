@@ -1,4 +1,4 @@
-"""Whoever plans thousands of pods sees how far it is."""
+"""Planning thousands of pods shows its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an apply is prepared for: where it may write, and whose threads it looks at."""
+"""The preparation of an apply: where it may write, and whose threads it checks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.audit.node_tree import DATABASE, clean_node
 from tests.cli.group_node import V1, real_kernel
 
 
-def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -> None:
-    """As crun has it on v2: the processes are in a group below the container's, which has no list."""
+def test_threads_below_a_container_are_checked_if_they_inherit_its_cpus() -> None:
+    """As with crun on v2: the processes are in a cgroup below the container's, which has no list."""
     node = clean_node()
     for group, cpus in (("container", ""), ("container/deep", ""), ("own", "5"), ("own/deep", "")):
         node.cpuset(f"{node.server}/{group}", cpus=cpus)
@@ -28,8 +28,8 @@ def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -
 
 
 @real_kernel
-def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
-    """The one with the CPU sets may be the kernel's, and the other one files in a directory."""
+def test_quotas_are_written_only_to_a_real_hierarchy(tmp_path: Path) -> None:
+    """The hierarchy with the CPU sets may be the kernel's, while the other one is files in a directory."""
     (tmp_path / "cpu").mkdir()
     cpuset, cpu = (str(each).lstrip("/") for each in (V1, tmp_path / "cpu"))
     at = Hierarchies(version=1, cpuset=cpuset, cpu=cpu, memory="", hugetlb="")
@@ -40,8 +40,8 @@ def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["/proc", "../../../../../proc"])
-def test_the_hosts_own_groups_are_never_taken_for_a_nodes(target: str, tmp_path: Path) -> None:
-    """A link below the root begins at the root: it does not lead to what this host has mounted there."""
+def test_the_hosts_own_groups_are_never_used_as_a_nodes(target: str, tmp_path: Path) -> None:
+    """A link below the root starts at the root: it does not lead to the cgroups of this host."""
     root = tmp_path / "root"
     (root / "sys/fs").mkdir(parents=True)
     (root / "sys/fs/cgroup").symlink_to(target)

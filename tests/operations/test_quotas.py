@@ -17,7 +17,7 @@ from tests.audit.node_tree import DATABASE, NodeTree, clean_node
 
 MANAGERS = {"PodLevelResources": True, "PodLevelResourceManagers": True}
 LIFTED, UNKNOWN, LIMITED = (None, None), (), (200_000, 200_000)
-"""Of the container, and of its pod."""
+"""The quotas of the container and of its pod."""
 
 
 def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
@@ -28,7 +28,7 @@ def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
 def quotas(
     node: NodeTree, made: Kubelet, pods: Mapping[str, StoredPod], *, exclusive: bool = True
 ) -> tuple[int | None, ...]:
-    """Return what the database's container and pod get; ``exclusive``: it has CPUs of its own."""
+    """Return the quotas of the database's container and pod; ``exclusive``: it has exclusive CPUs."""
     snapshot = node.snapshot(pods)
     one = DesiredGroup(
         path=node.server, owner=snapshot.owners[node.server], cpus=CPUSet.parse("1,5"), exclusive=exclusive
@@ -48,7 +48,7 @@ def test_a_container_in_the_shared_pool_gets_its_limits() -> None:
     assert quotas(node, kubelet(), node.pods(), exclusive=False) == LIMITED
 
 
-def test_without_a_manifest_quotas_are_lifted_and_none_is_set() -> None:
+def test_without_a_manifest_quotas_are_only_lifted() -> None:
     node = clean_node()
     assert quotas(node, kubelet(), {}) == LIFTED
     assert quotas(node, kubelet(), {}, exclusive=False) == UNKNOWN
@@ -71,7 +71,7 @@ def test_a_pod_that_divides_its_cpus_keeps_its_quota_for_the_others() -> None:
     assert quotas(node, kubelet(36), pods) == LIFTED
 
 
-def test_a_quota_counts_in_the_period_that_its_group_has() -> None:
+def test_a_quota_is_computed_for_the_period_of_its_group() -> None:
     node = clean_node()
     node.put("cpu", node.server, "cpu.max", "max 50000")
     assert quotas(node, kubelet(), node.pods(), exclusive=False) == (100_000, 200_000)

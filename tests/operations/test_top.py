@@ -1,4 +1,4 @@
-"""A node that is looked at twice: what is told of the time between, and what is not known."""
+"""A node sampled twice: what is reported for the interval, and what is unknown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def running(tmp_path: Path) -> Running:
 
 
 def test_the_time_is_that_of_the_counters_of_cpus(running: Running) -> None:
-    """Where it takes three seconds to read all the rest, what is told is of three seconds ago."""
+    """If reading the rest takes three seconds, the report is as of three seconds ago."""
     node = running.start()
     running.pass_time(1)
     running.write()
@@ -50,7 +50,7 @@ def test_the_time_is_that_of_the_counters_of_cpus(running: Running) -> None:
 
 
 def test_a_cpu_that_goes_offline_and_comes_back(running: Running) -> None:
-    """CPU 5 is one of the container's: what is known of the other one is told, and nothing is 0 of it."""
+    """CPU 5 is one of the container's two: the other one is still reported, and no value becomes 0."""
     node = running.start()
 
     def look() -> Any:
@@ -74,7 +74,7 @@ def test_a_cpu_that_goes_offline_and_comes_back(running: Running) -> None:
     assert (came["devices"], document["unknown"]) == (40, [{"what": "loads of CPU 5", "why": "not online"}])
     running.offline = ()
     cpus, (loads, _, _, _), _ = look()
-    assert (cpus, loads) == (list(range(8)), [0.5, None]), "of one moment alone nothing is known"
+    assert (cpus, loads) == (list(range(8)), [0.5, None]), "a single moment shows nothing"
     assert look()[1][0] == [0.5, 0.0]
 
 
@@ -125,9 +125,7 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
 
 
 @pytest.mark.parametrize("thorough", [True, False])
-def test_among_many_processes_a_stray_one_is_found_at_once_or_in_turn(
-    thorough: bool, running: Running
-) -> None:
+def test_a_stray_process_among_many_is_found_at_once_or_in_turn(thorough: bool, running: Running) -> None:
     for pid in range(1000, 1100):
         running.tree.process(pid, "worker", "/system.slice/backup.service", "0-7")
     node, looks = running.start(thorough=thorough), 0
@@ -142,7 +140,7 @@ def test_among_many_processes_a_stray_one_is_found_at_once_or_in_turn(
     assert seen[0]["ran"] == 1.0
 
 
-def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
+def test_values_that_a_kernel_does_not_provide_are_null_and_reported(tmp_path: Path) -> None:
     missing = ("proc/pressure", "cpu.pressure", "schedstat", "/sched", "interrupts", "numastat", "cpu.stat")
     running = Running(tmp_path, counting_node(), missing=missing)
     node = running.start()
@@ -158,12 +156,12 @@ def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
     assert container["loads"] == [1.0, 0.0]
     assert document["pressure"] == []
     assert [each["runQueueDelay"] for each in document["cpus"]] == [None] * 8
-    told_of = " ".join(each["what"] for each in document["unknown"])
-    assert all(word in told_of for word in ("pressure", "runQueueDelay", "interrupts", "used")), told_of
+    listed = " ".join(each["what"] for each in document["unknown"])
+    assert all(word in listed for word in ("pressure", "runQueueDelay", "interrupts", "used")), listed
 
 
-def test_ticks_that_see_nothing_of_a_busy_cpu(running: Running) -> None:
-    """A thread that sleeps whenever the tick comes: the CPU is busy, and nobody knows with what."""
+def test_ticks_that_miss_the_threads_of_a_busy_cpu(running: Running) -> None:
+    """A thread that sleeps at every tick: the CPU is busy, but the cause is unknown."""
     node = running.start()
     running.pass_time(1, {1: {"user": 0.3}, 5: {"user": 0.4}})
     running.spent[1]["user"] = 0
@@ -203,8 +201,8 @@ def test_the_pod_s_quota_throttles_its_container(running: Running) -> None:
     assert (container["throttled"], container["throttledPeriods"]) == (0.25, 3.0)
 
 
-def test_a_pod_that_comes_gets_a_row_of_its_own(running: Running) -> None:
-    """The kubelet's state changes: who has which CPUs is looked for anew, and no counter begins again."""
+def test_a_new_pod_gets_its_own_row(running: Running) -> None:
+    """The kubelet's state changes: the owners of CPUs are read again, and no counter restarts."""
     node = running.start()
     running.pass_time(1)
     entries(running.tree, WEB, front="2,6")
@@ -220,7 +218,7 @@ def test_a_pod_that_comes_gets_a_row_of_its_own(running: Running) -> None:
     assert document["sharedPool"]["cpus"] == "0,3-4,7"
 
 
-def test_a_container_that_started_again_is_found_by_its_new_group(running: Running) -> None:
+def test_a_restarted_container_is_found_by_its_new_group(running: Running) -> None:
     node = running.start()
     old = running.tree.server
     new = running.group = old.replace("5e" * 32, "6f" * 32)
@@ -228,7 +226,7 @@ def test_a_container_that_started_again_is_found_by_its_new_group(running: Runni
         running.tree.files[path.replace(old, new)] = running.tree.files.pop(path)
     running.tree.files["proc/90/cgroup"] = f"0::{new}\n"
     shutil.rmtree(running.root / f"sys/fs/cgroup{old}")
-    node._files.close()  # what is open of a group that has gone can be read on a disk, but not of the kernel
+    node._files.close()  # open files of a removed group can still be read on disk, but not from the kernel
     running.pass_time(6)
     running.write()
     assert [each["used"] for each in reported(node)["containers"]] == [None]
@@ -237,10 +235,10 @@ def test_a_container_that_started_again_is_found_by_its_new_group(running: Runni
     assert [each["path"] for each in reported(node)["containers"]] == [new]
 
 
-def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nobody_knows_what(
+def test_the_cpu_time_of_a_container_restarted_in_a_group_of_the_same_name_is_unknown(
     running: Running,
 ) -> None:
-    """Counters begin anew: that is no time without work, in which others had all of its CPUs."""
+    """Counters restart: that is not idle time in which others used all of its CPUs."""
     node = running.start()
     running.pass_time(1, {1: {"user": 1.0}, 5: {"user": 1.0}})
     running.used, running.throttled, running.stalled = 0.25, (0, 0.0), 0.0
@@ -259,7 +257,7 @@ def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nob
     assert reported(node)["containers"][0]["used"] == 0.5
 
 
-def test_a_thread_with_the_number_of_one_that_has_ended_takes_nothing_back(running: Running) -> None:
+def test_a_thread_that_reuses_a_thread_id_does_not_decrease_totals(running: Running) -> None:
     running.waited, running.moved = {90: 5.0, 91: 1.0}, {90: 900, 91: 5}
     node = running.start()
     running.pass_time(1)
@@ -287,8 +285,8 @@ def test_this_process_stays_off_cpus_that_become_exclusive_later(
         assert requested[-1] == kept
 
 
-def test_a_state_that_is_being_written_is_not_the_end(running: Running) -> None:
-    """Half of it stands there for a moment: whoever looks goes on, and sees it whole the next time."""
+def test_a_state_that_is_being_written_is_not_an_error(running: Running) -> None:
+    """It is half written for a moment: top continues, and reads it completely the next time."""
     node = running.start()
     state = running.root / "var/lib/kubelet/cpu_manager_state"
     whole = state.read_text()
@@ -316,7 +314,7 @@ def test_an_entry_of_the_state_without_a_group_keeps_its_cpus(running: Running) 
     ]
 
 
-def test_without_a_state_nobody_has_exclusive_cpus(running: Running) -> None:
+def test_without_a_state_no_container_has_exclusive_cpus(running: Running) -> None:
     del running.tree.files["var/lib/kubelet/cpu_manager_state"]
     node = running.start()
     running.pass_time(1, {3: {"system": 1.0}})

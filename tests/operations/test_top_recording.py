@@ -1,4 +1,4 @@
-"""Recordings of ``cpuctl top``: what was written is played, and what is none is refused."""
+"""Recordings of ``cpuctl top``: written recordings are played, and invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["top.jsonl", "top.jsonl.gz"])
-def test_what_is_written_is_played(name: str, moments: list[Any], tmp_path: Path) -> None:
+def test_a_written_recording_is_played(name: str, moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / name
     recorder = Recorder(str(path))
     for moment in moments:
         recorder.write(moment)
     killed = tmp_path / f"killed-{name}"
-    killed.write_bytes(path.read_bytes())  # as it is when its writer is killed now
+    killed.write_bytes(path.read_bytes())  # as if its writer were killed now
     recorder.close()
     for each in (path, killed):
         played = read_recording(str(each))
@@ -40,7 +40,7 @@ def test_what_is_written_is_played(name: str, moments: list[Any], tmp_path: Path
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_recording_ends_where_it_would_be_too_large(moments: list[Any], tmp_path: Path) -> None:
+def test_a_recording_ends_before_it_is_too_large(moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "top.jsonl"
     length = len(json.dumps(moments[0], separators=(",", ":"))) + 1
     recorder = Recorder(str(path), most=length + 10)
@@ -54,7 +54,7 @@ def test_a_recording_ends_where_it_would_be_too_large(moments: list[Any], tmp_pa
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """Let the kernel refuse whatever makes a file longer, as a full disk does."""
+    """Make the kernel reject every write that extends a file, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -63,21 +63,23 @@ def files_up_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_disk_that_is_full_at_the_end_is_told(moments: list[Any], tmp_path: Path) -> None:
+def test_a_disk_that_is_full_at_the_end_is_reported(moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "top.jsonl.gz"
     recorder = Recorder(str(path))
     recorder.write(moments[0])
     with files_up_to(path.stat().st_size + 3), pytest.raises(NodeAccessError, match="cannot be written"):
         recorder.close()
-    recorder.close()  # and that was it
+    recorder.close()  # closing it again has no effect
     played = read_recording(str(path))
     assert played.notes == ("the file is truncated: its end is missing",)
     assert [played.moment(at) for at in range(len(played.lines))] == moments[:1]
 
 
 @pytest.mark.parametrize("name", ["top.jsonl", "top.jsonl.gz"])
-def test_half_a_moment_is_never_taken_for_a_whole_one(name: str, moments: list[Any], tmp_path: Path) -> None:
-    """The disk has room again when the file is ended: it must not look as if nothing had happened."""
+def test_an_incomplete_moment_is_never_read_as_complete(
+    name: str, moments: list[Any], tmp_path: Path
+) -> None:
+    """The disk has free space again when the file is closed: the gap must stay visible."""
     path = tmp_path / name
     recorder = Recorder(str(path))
     recorder.write(moments[0])
@@ -89,9 +91,7 @@ def test_half_a_moment_is_never_taken_for_a_whole_one(name: str, moments: list[A
     assert played.moment(0) == moments[0]
 
 
-def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
-    moments: list[Any], tmp_path: Path
-) -> None:
+def test_a_compressed_recording_is_played_up_to_its_damage(moments: list[Any], tmp_path: Path) -> None:
     recorder = Recorder(str(tmp_path / "whole.jsonl.gz"))
     recorder.write(moments[0])
     before = (tmp_path / "whole.jsonl.gz").stat().st_size
@@ -106,9 +106,7 @@ def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
     assert played.notes == ("the file is damaged: the rest is skipped",)
 
 
-def test_recordings_that_were_put_together_are_played_one_after_the_other(
-    moments: list[Any], tmp_path: Path
-) -> None:
+def test_concatenated_recordings_are_played_one_after_the_other(moments: list[Any], tmp_path: Path) -> None:
     parts = [gzip.compress(json.dumps(each).encode() + b"\n", mtime=0) for each in moments]
     path = tmp_path / "all.gz"
     path.write_bytes(b"".join(parts))
@@ -125,7 +123,7 @@ def test_no_file_is_replaced_and_no_link_followed(tmp_path: Path) -> None:
     assert (tmp_path / "there").read_text() == "mine"
 
 
-def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path) -> None:
+def test_an_incomplete_line_is_left_out(moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(moments[0]) + "\n" + json.dumps(moments[1])[:100])
     played = read_recording(str(path))
@@ -133,7 +131,7 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_line_that_is_too_long_is_passed_over(
+def test_a_line_that_is_too_long_is_skipped(
     pack: Callable[[bytes], bytes], moments: list[Any], tmp_path: Path
 ) -> None:
     first, second = (json.dumps(each).encode() for each in moments[:2])
@@ -148,10 +146,10 @@ def test_a_line_that_is_too_long_is_passed_over(
     assert caught.value.where == f"{path}:4"
 
 
-def test_of_a_recording_that_is_too_long_the_beginning_is_played(
+def test_the_beginning_of_a_recording_that_is_too_long_is_played(
     moments: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that cpuctl has written itself may be: it ends at a size on the disk."""
+    """A recording by cpuctl itself may be too long: its limit is the size on disk."""
     monkeypatch.setattr(top_recording, "_MOST_MOMENTS", 2)
     path = tmp_path / "top.jsonl"
     path.write_text("".join(f"{json.dumps(each)}\n" for each in moments))
@@ -160,14 +158,14 @@ def test_of_a_recording_that_is_too_long_the_beginning_is_played(
     assert played.notes == ("only the first 2 samples are played, to limit memory use",)
 
 
-def test_a_line_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_not_read_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(top_recording, "_MOST_PASSED_OVER", 20 << 20)
     with pytest.raises(InputError, match="lines are too long"):
         read_recording("/dev/zero")
 
 
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "1e400", "1e300", "-1", "true", '"1"'])
-def test_a_number_that_nobody_can_draw_is_refused(number: str, moments: list[Any], tmp_path: Path) -> None:
+def test_a_number_that_cannot_be_drawn_is_rejected(number: str, moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "top.jsonl"
     text = json.dumps({**moments[0], "cpus": [{**moments[0]["cpus"][0], "busy": "BUSY"}]})
     path.write_text(text.replace('"BUSY"', number) + "\n")
@@ -195,14 +193,14 @@ def test_a_huge_whole_number_is_named_with_its_place(moments: list[Any], tmp_pat
         (b"\x1f\x8bxx", "does not contain a sample"),
     ],
 )
-def test_anything_else_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_other_files_are_rejected(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_recording(str(path))
 
 
-def test_a_wrong_moment_is_refused_when_it_is_shown(moments: list[Any], tmp_path: Path) -> None:
+def test_an_invalid_moment_is_rejected_when_it_is_shown(moments: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "top.jsonl"
     wrong = {**moments[0], "cpus": [{**moments[0]["cpus"][0], "busy": "much"}]}
     path.write_text(f"{json.dumps(moments[0])}\n{json.dumps(wrong)}\n")
@@ -216,7 +214,7 @@ def test_a_wrong_moment_is_refused_when_it_is_shown(moments: list[Any], tmp_path
 def test_a_fraction_for_a_whole_number_is_named_with_its_place(
     place: tuple[str | int, ...], moments: list[Any], tmp_path: Path
 ) -> None:
-    """To a schema 2.0 is an integer, and code that counts cannot go on with it."""
+    """A schema accepts 2.0 as an integer, but code that counts cannot use it."""
     moment = json.loads(json.dumps(moments[0]))
     *above, last = place
     holder = moment

@@ -1,4 +1,4 @@
-"""What exporters publish of nodes: the example of the exporter, and what each of them gets wrong."""
+"""Objects that exporters publish for nodes: the exporter's example, and the errors of each publisher."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ zones:
 def published(
     *templates: str, machine: str = TWO, arguments: str = STATIC, publisher: str = "rte", **words: Any
 ) -> Published:
-    """Publish a node on which pods have been planned; all of them are admitted."""
+    """Publish a node with planned pods, all of which are admitted."""
     words = {"kubelet": KubeletInputs(arguments=arguments, version="1.36"), "machine": machine, **words}
     planning = read_planning(PlanningInputs(templates=templates, **words), pods_needed=False)
     plan = Planner(planning).plan(planning.kubelet, planning.sources)
@@ -113,7 +113,7 @@ def test_memory_and_huge_pages_of_a_static_memory_manager() -> None:
     assert found["node-1"]["memory"] == (64 * gi, 63 * gi, 63 * gi)
 
 
-def test_memory_on_two_nodes_is_taken_twice_by_one_and_drained_by_the_other() -> None:
+def test_memory_on_two_nodes_is_counted_twice_by_one_publisher_and_drained_by_the_other() -> None:
     arguments = MEMORY.replace("single-numa-node", "best-effort")
     gi, kept = 1 << 30, 1000 << 20
     twice = published("a=1/1,70Gi", arguments=arguments)
@@ -138,7 +138,7 @@ def test_the_updater_of_node_feature_discovery() -> None:
     assert published(arguments="--reserved-cpus=0", publisher="nfd").topology.policies == ("None",)
 
 
-def test_a_fingerprint_covers_pods_with_something_of_their_own() -> None:
+def test_a_fingerprint_covers_pods_with_exclusive_resources() -> None:
     exclusive, everyone = (
         published("pod-a=1/1,1Gi", "b=1/2,1Gi", publisher=each).topology
         for each in ("rte", "rte,fingerprint=all")
@@ -149,7 +149,7 @@ def test_a_fingerprint_covers_pods_with_something_of_their_own() -> None:
     assert published("pod-a=1/1,1Gi", publisher="rte,fingerprint=none").topology.fingerprint is None
 
 
-def test_sparse_nodes_end_the_exporter_and_are_lost_by_the_other() -> None:
+def test_sparse_nodes_crash_the_exporter_and_are_lost_by_the_other() -> None:
     machine = "synthetic:2s2n4c1t,nodes=0-3/2:4-7"
     with pytest.raises(InputError, match="crashes on NUMA nodes 0,2"):
         published(machine=machine)
@@ -159,7 +159,7 @@ def test_sparse_nodes_end_the_exporter_and_are_lost_by_the_other() -> None:
     assert any("nodes 2 are missing" in note for note in found.notes)
 
 
-def test_without_exclusive_cpus_every_zone_has_none() -> None:
+def test_without_the_static_policy_no_zone_lists_cpus() -> None:
     found = published(arguments="--topology-manager-policy=single-numa-node")
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 0, 0), (4, 0, 0)]
     assert any("policy is none" in note for note in found.notes)
@@ -199,13 +199,13 @@ def test_pods_that_only_a_state_file_knows_leave_no_fingerprint(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("text", ["", "rtx", "nfd,fingerprint=all", "rte,fingerprint=some", "rte,x"])
-def test_a_publisher_that_there_is_not(text: str) -> None:
+def test_an_unknown_publisher(text: str) -> None:
     with pytest.raises(UsageError, match="expected rte, nfd"):
         Publisher.parse(text)
     assert Publisher.parse("rte") == (PublisherName.RTE, FingerprintMethod.EXCLUSIVE)
 
 
-def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -> None:
+def test_running_pods_with_unknown_cpus_are_named(tmp_path: Path) -> None:
     pod = tmp_path / "pods.yaml"
     pod.write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: a, uid: u}, status: {phase: Running}, "
@@ -217,13 +217,13 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
     assert "the CPUs of a are not in the state files: they are reported as available, but are not" in (
         found.notes
     )
-    # Without any state file the kubelet gives them CPUs anew.
+    # Without any state file the kubelet assigns them CPUs again.
     assert amounts(published(pods=str(pod)))["node-0"]["cpu"] == (4, 3, 1)
     assert not any("no state file" in note for note in published("b=2/2,1Gi", "c=1/2,1Gi").notes)
 
 
-def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> None:
-    """The exporter reads containers only: what the pod holds beyond them is nobody's (KEP-5526)."""
+def test_cpus_of_a_pod_as_a_whole_are_published_as_available(tmp_path: Path) -> None:
+    """The exporter reads containers only: it does not count CPUs that only the pod holds (KEP-5526)."""
     pod = tmp_path / "pod.yaml"
     pod.write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {"

@@ -1,4 +1,4 @@
-"""Operations as whoever writes Python calls them: values in, values out, and not a word on the way."""
+"""Operations as called from Python: values in, values out, and nothing printed."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def test_a_pod_is_resized(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_cannot_be_read_is_an_error_with_a_place(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_unreadable_input_is_an_error_with_a_place(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     missing = KubeletInputs(config=str(tmp_path / "kubelet.yaml"))
     with pytest.raises(InputError, match="no such file") as raised:
         read_planning(PlanningInputs((), ["web=1/1,1Gi"], EIGHT, missing), pods_needed=True)

@@ -1,4 +1,4 @@
-"""The requests that resource managers of 1.27 to 1.34 read from the status of a pod that runs."""
+"""The requests that resource managers of 1.27 to 1.34 read from the status of a running pod."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ ALL = (status("setup"), status("proxy"), status("app"))
         (35, True, {"setup": WHOLE, "proxy": WHOLE, "app": WHOLE}),
     ],
 )
-def test_a_status_stands_in_for_the_spec(minor: int, *, gate: bool, reported: dict[str, str]) -> None:
+def test_a_status_replaces_the_spec(minor: int, *, gate: bool, reported: dict[str, str]) -> None:
     assert read(minor, running(*ALL), gate=gate) == reported
 
 
-def test_a_status_that_tells_nothing_is_as_good_as_no_request() -> None:
+def test_an_empty_status_counts_as_no_request() -> None:
     assert read(34, running(status("app", recorded=False)))["app"] == "vendor/device=1"
 
 
-def test_a_pod_without_a_status_has_what_it_requests() -> None:
+def test_a_pod_without_a_status_has_its_requests() -> None:
     assert set(read(34, running()).values()) == {WHOLE}

@@ -33,7 +33,7 @@ def one(found: list[ConsumedAmount], reader: str, item: str, container: str = ""
 
 @dataclass(frozen=True)
 class Case:
-    """What the HPA and the cluster autoscaler read of a pod's CPUs."""
+    """The HPA's and the cluster autoscaler's view of a pod's CPUs."""
 
     name: str
     pod: Pod
@@ -75,7 +75,7 @@ def test_autoscalers(case: Case) -> None:
         assert str(one(found, "cluster autoscaler", "cpu request").amount) == case.autoscaler
 
 
-def test_hpa_of_one_container_never_looks_at_the_pod() -> None:
+def test_hpa_of_one_container_ignores_the_pod() -> None:
     found = read(manifest(app("cpu=1", name="a"), app(name="b"), pod_level=resources("cpu=5")))
     assert str(one(found, "HPA", "cpu request", "a").amount) == "1"
     assert one(found, "HPA", "cpu request", "b").error == "missing request for cpu in container b of Pod pod"
@@ -88,7 +88,7 @@ def test_vpa_reads_app_containers() -> None:
 
 @dataclass(frozen=True)
 class LimitInside:
-    """What ``limits.cpu`` says in a container."""
+    """The value of ``limits.cpu`` in a container."""
 
     name: str
     pod: Pod
@@ -104,7 +104,7 @@ INSIDE = [
     ),
     LimitInside("the node's before 1.34", manifest(app(), pod_level=resources("", "cpu=3")), 33, "8"),
     LimitInside("the node's", manifest(app("cpu=1")), 36, "8"),
-    LimitInside("zero is none", manifest(app("", "cpu=0")), 36, "8"),
+    LimitInside("zero means no limit", manifest(app("", "cpu=0")), 36, "8"),
 ]
 
 
@@ -123,12 +123,12 @@ def test_downward_api_requests() -> None:
     assert one(read(manifest(app())), "downward API", "requests.cpu", "main").amount == Quantity()
 
 
-def test_a_node_that_is_not_known_leaves_limits_open() -> None:
+def test_an_unknown_node_leaves_limits_open() -> None:
     found = one(read(manifest(app()), allocatable=None), "downward API", "limits.memory", "main")
     assert (found.amount, found.text) == (None, "")
 
 
-def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_them() -> None:
+def test_downward_api_includes_storage_and_huge_pages_if_a_container_names_them() -> None:
     """Storage without a limit is the node's; huge pages are never overcommitted."""
     requested = "cpu=1 hugepages-2Mi=4Mi ephemeral-storage=1Gi"
     given = manifest(app(requested, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
@@ -152,7 +152,7 @@ def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_t
     assert not [each for each in plain if "hugepages" in each.item or "storage" in each.item]
 
 
-def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_compares_nodes() -> None:
+def test_the_scheduler_counts_a_minimum_for_containers_without_requests_when_it_compares_nodes() -> None:
     found = read(manifest(app("cpu=1", name="a"), app(name="b"), init("cpu=2")))
     assert one(found, "scheduler", "cpu request").amount == Quantity.parse("2")
     assert not [each for each in found if each.item == "cpu for scoring"]
@@ -162,7 +162,7 @@ def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_
     assert compared.rule == "for scoring nodes, containers without a request count as 200Mi"
 
 
-def test_a_request_of_zero_stays_zero_and_the_pods_own_counts() -> None:
+def test_a_request_of_zero_stays_zero_and_the_pod_level_request_counts() -> None:
     found = read(manifest(app("cpu=0 memory=0")))
     assert not [each for each in found if each.item.endswith("nodes")]
     found = read(manifest(app(), pod_level=resources("cpu=50m memory=1Mi")))

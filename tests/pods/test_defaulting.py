@@ -16,7 +16,7 @@ def as_text(requirements: ResourceRequirements | None) -> tuple[str, str]:
     return first, second
 
 
-def test_limits_become_requests_where_those_are_missing() -> None:
+def test_limits_become_requests_if_those_are_missing() -> None:
     given = manifest(app("cpu=1", "cpu=2 memory=0 nvidia.com/gpu=1"), init(limits="cpu=3"))
     filled = stored(given)
     assert as_text(filled.containers[0].resources)[0] == "cpu=1 memory=0 nvidia.com/gpu=1"
@@ -32,7 +32,7 @@ def test_amounts_are_rounded_up_to_whole_milli_units() -> None:
 
 @dataclass(frozen=True)
 class PodLevel:
-    """Pod-level resources beside two containers' ones, and what they become (requests, limits)."""
+    """Pod-level resources with those of two containers, and the results (requests, limits)."""
 
     name: str
     containers: tuple[str, str]
@@ -90,9 +90,9 @@ LIMITS = [
         "all have limits", ("", "cpu=2 memory=1Gi"), ("cpu=5", ""), ("cpu=5 memory=2Gi", "cpu=4 memory=2Gi")
     ),
     PodLevel("not of memory", ("memory=1Gi", "cpu=2"), ("cpu=5", ""), ("cpu=5 memory=2Gi", "cpu=4")),
-    PodLevel("limits of zero are none", ("", "cpu=0"), ("cpu=5", ""), ("cpu=5", "")),
+    PodLevel("limits of zero do not count", ("", "cpu=0"), ("cpu=5", ""), ("cpu=5", "")),
     PodLevel("a given limit stays", ("", "cpu=2"), ("", "cpu=3"), ("cpu=4", "cpu=3")),
-    PodLevel("nothing asked for", ("", "cpu=2"), ("", ""), ("", "")),
+    PodLevel("nothing requested", ("", "cpu=2"), ("", ""), ("", "")),
 ]
 
 
@@ -103,6 +103,6 @@ def test_pod_level_limits_from_containers(case: PodLevel) -> None:
     assert as_text(filled.resources) == case.want
 
 
-def test_one_container_without_a_limit_leaves_the_pod_without() -> None:
+def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
     given = manifest(app("", "cpu=2", name="a"), init(), pod_level=resources("cpu=5"))
     assert as_text(stored(given, FIXED).resources) == ("cpu=5", "")

@@ -1,4 +1,4 @@
-"""What variables and files tell of resources: kubelet 1.27 to 1.36, and KEP-6122 for assigned.cpuset."""
+"""Resources in variables and files: kubelet 1.27 to 1.36, and KEP-6122 for assigned.cpuset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(given: Pod, ref: ResourceFieldRef, *, minor: int = 36, assigned: str | 
 
 @dataclass(frozen=True)
 class Case:
-    """What one reference reads."""
+    """The value that one reference reads."""
 
     name: str
     pod: Pod
@@ -71,13 +71,13 @@ def test_amounts(case: Case) -> None:
     assert reported.rule
 
 
-def test_storage_of_a_node_that_tells_none_is_not_known() -> None:
+def test_storage_of_a_node_that_reports_none_is_unknown() -> None:
     assert read(manifest(app()), file("limits.ephemeral-storage")).text is None
     assert downward_value(manifest(app()), file("limits.cpu"), DownwardContext(36)).text is None
 
 
 def test_large_amounts_are_divided_in_floating_point() -> None:
-    """As the kubelet does: above 2^53 not every number can be told."""
+    """As in the kubelet: above 2^53 not every number can be represented."""
     odd = (1 << 53) + 1
     assert read(manifest(app(f"memory={odd}")), file("requests.memory")).text == str(1 << 53)
 
@@ -98,5 +98,5 @@ def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
         (file("limits.cpu", of="other"), 36, "container other not found"),
     ],
 )
-def test_what_cannot_be_told(ref: ResourceFieldRef, minor: int, error: str) -> None:
+def test_references_without_a_value(ref: ResourceFieldRef, minor: int, error: str) -> None:
     assert read(manifest(app()), ref, minor=minor) == DownwardValue(error=error)

@@ -11,7 +11,7 @@ from tests.support.pods import app, init, manifest, resources, sidecar
 
 @dataclass(frozen=True)
 class Case:
-    """A pod, its CPUs and where they come from."""
+    """A pod, its CPUs and their origin."""
 
     name: str
     pod: Pod
@@ -29,7 +29,7 @@ REQUESTS = [
     ),
     Case("an init container needs more", manifest(app("cpu=1"), init("cpu=5")), "5", "init container init"),
     Case(
-        "beside a sidecar",
+        "together with a sidecar",
         manifest(sidecar("cpu=1"), init("cpu=5"), app("cpu=1")),
         "6",
         "init container init and the sidecars before it",
@@ -75,7 +75,7 @@ LIMITS = [
     ),
     Case("the pod's own", manifest(app(), pod_level=resources("", "cpu=3")), "3", "spec.resources"),
     Case(
-        "no overhead on nothing",
+        "no overhead without a request",
         manifest(app("", "cpu=0"), overhead="cpu=1"),
         "0",
         "sum of app containers; unlimited, as not every container has a limit",

@@ -1,4 +1,4 @@
-"""Has a pod ended? Its phase says so, or its containers do."""
+"""Whether a pod has ended, by its phase or its containers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_pod_has_ended(spec: dict[str, Any], states: dict[str, Any], phase: st
     assert pod.terminal is wanted
 
 
-def test_a_container_may_have_a_restart_policy_of_its_own() -> None:
+def test_a_container_may_have_its_own_restart_policy() -> None:
     spec = {"restartPolicy": "Never", "containers": [{"name": "a", "restartPolicy": "Always"}]}
     statuses = {"containerStatuses": [status("a", **ended(0))]}
     manifest = {

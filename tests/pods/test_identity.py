@@ -21,7 +21,7 @@ def test_derived_uids_are_the_same_in_every_run() -> None:
 
 
 def test_derived_uids_are_spread_by_a_known_hash() -> None:
-    """FNV-1a of 128 bits, whose published value of ``foobar`` this is."""
+    """FNV-1a of 128 bits; this is its published value of ``foobar``."""
     assert fnv1a_128(b"foobar") == 0x343E1662793C64BF6F0D3597BA446F18
 
 
@@ -43,12 +43,12 @@ def test_uids_already_there_are_kept_and_never_derived_again() -> None:
     assert len({item.uid for item in again}) == 3
 
 
-def test_shared_uid_is_refused() -> None:
+def test_shared_uid_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^pods default/a and default/b have the same UID u$"):
         with_uids([pod("a", uid="u"), pod("b", uid="u")])
 
 
-def test_copies_are_pods_of_their_own() -> None:
+def test_copies_are_separate_pods() -> None:
     given = with_uids([pod("web"), pod("db", uid="given")])
     copies = copied(given, 2, {item.uid for item in given})
     assert [item.full_name for item in copies] == ["default/web-2", "default/db-2"]
@@ -56,7 +56,7 @@ def test_copies_are_pods_of_their_own() -> None:
     assert copies == copied(given, 2, set())
 
 
-def test_derived_uids_are_never_those_that_are_taken() -> None:
+def test_derived_uids_never_equal_existing_ones() -> None:
     (first,) = with_uids([pod("web")])
     (second,) = with_uids([pod("web")], taken={first.uid})
     assert second.uid not in ("", first.uid)

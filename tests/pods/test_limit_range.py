@@ -21,7 +21,7 @@ def limit_range(*items: LimitRangeItem) -> LimitRange:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What follows for containers from what is given: default limits and requests."""
+    """The resulting default limits and requests of containers."""
 
     name: str
     given: LimitRangeItem
@@ -44,7 +44,7 @@ def test_defaults_of_an_item(case: Defaults) -> None:
     assert dict(case.given.default_request) == amounts(case.requests)
 
 
-def test_defaults_go_into_every_container_that_lacks_them() -> None:
+def test_defaults_apply_to_every_container_without_values() -> None:
     step = limit_range(item(default="cpu=2 memory=1Gi", default_request="cpu=1 memory=1Gi")).step()
     filled = step.apply(manifest(app("cpu=3"), init("", "cpu=4"), sidecar()))
     found = [
@@ -59,14 +59,14 @@ def test_defaults_go_into_every_container_that_lacks_them() -> None:
     assert step.rule == "the default of LimitRange bounds"
 
 
-def test_the_last_item_wins() -> None:
+def test_the_last_item_takes_precedence() -> None:
     step = limit_range(item(default="cpu=2"), item(default="cpu=3"), item("Pod", default="cpu=9")).step()
     assert texts(dict(step.apply(manifest(app())).containers[0].resources.limits)) == {"cpu": "3"}
 
 
 @dataclass(frozen=True)
 class Refused:
-    """What an item says of a pod."""
+    """The violations of an item by a pod."""
 
     name: str
     item: LimitRangeItem
@@ -174,7 +174,7 @@ REFUSED = [
         [],
     ),
     Refused("overhead does not count", POD_MAX, manifest(app("", "cpu=2"), overhead="cpu=1"), []),
-    Refused("claims are no pods", bare("PersistentVolumeClaim", max="storage=1Gi"), manifest(app()), []),
+    Refused("claims are not pods", bare("PersistentVolumeClaim", max="storage=1Gi"), manifest(app()), []),
 ]
 
 
@@ -183,7 +183,7 @@ def test_violations(case: Refused) -> None:
     assert limit_range(case.item).violations(case.pod) == case.want
 
 
-def test_an_object_with_defaults_for_pods_is_refused_itself() -> None:
+def test_an_object_with_defaults_for_pods_is_rejected_itself() -> None:
     refused = limit_range(item(), item("Pod", default="cpu=1", default_request="cpu=1"))
     assert refused.problems == [
         "spec.limits[1].default: Forbidden: may not be specified when `type` is 'Pod'",
@@ -193,7 +193,7 @@ def test_an_object_with_defaults_for_pods_is_refused_itself() -> None:
 
 @dataclass(frozen=True)
 class Disorder:
-    """Bounds and defaults that contradict each other, and how the API server says so."""
+    """Bounds and defaults that contradict each other, and the API server's messages."""
 
     item: LimitRangeItem
     want: tuple[str, ...]

@@ -58,7 +58,7 @@ CASES = [
         manifest(app("memory=1Gi", name="a"), app(name="b"), sidecar("memory=4Gi")),
         [960, 990, 999],
     ),
-    Case("an init container is no sidecar", manifest(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
+    Case("an init container is not a sidecar", manifest(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
     Case(
         "node-critical", PLAIN._replace(priority=CRITICAL, priority_class_name="system-node-critical"), [-997]
     ),
@@ -123,7 +123,7 @@ class Order:
 
 
 ORDERS = [
-    Order("nobody measured first", [(named("a"), 1), (named("b"), None)], "b a"),
+    Order("unmeasured pods first", [(named("a"), 1), (named("b"), None)], "b a"),
     Order("more than requested first", [(named("a", "100Mi"), 99), (named("b", "10Mi"), 11)], "b a"),
     Order(
         "then lower priority",

@@ -1,4 +1,4 @@
-"""The formula of KEP-753 and KEP-2837, by hand."""
+"""The formula of KEP-753 and KEP-2837, computed by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.pods import app, init, manifest, resources, sidecar, texts
 
 @dataclass(frozen=True)
 class Sum:
-    """A pod and what it requests as a whole."""
+    """A pod and its total request."""
 
     name: str
     pod: Pod
@@ -36,13 +36,13 @@ SUMS = [
         manifest(init("cpu=4"), app("cpu=1 memory=1Gi")),
         {"cpu": "4", "memory": "1Gi"},
     ),
-    Sum("sidecars run beside the app", manifest(sidecar("cpu=1"), app("cpu=3")), {"cpu": "4"}),
+    Sum("sidecars run together with the app", manifest(sidecar("cpu=1"), app("cpu=3")), {"cpu": "4"}),
     Sum(
-        "and beside later init containers",
+        "and with later init containers",
         manifest(sidecar("cpu=1"), init("cpu=5"), app("cpu=3")),
         {"cpu": "6"},
     ),
-    Sum("but not beside earlier ones", manifest(init("cpu=5"), sidecar("cpu=1"), app("cpu=3")), {"cpu": "5"}),
+    Sum("but not with earlier ones", manifest(init("cpu=5"), sidecar("cpu=1"), app("cpu=3")), {"cpu": "5"}),
     Sum(
         "overhead comes on top",
         manifest(app("cpu=1"), overhead="cpu=250m memory=64Mi"),

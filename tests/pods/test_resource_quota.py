@@ -19,7 +19,7 @@ def quota(hard: str, *scopes: Scope, used: str | None = None, name: str = "team"
     )
 
 
-def test_what_a_pod_is_charged() -> None:
+def test_amounts_that_a_pod_is_charged() -> None:
     given = manifest(app("cpu=1 hugepages-2Mi=4Mi nvidia.com/gpu=2 ephemeral-storage=1Gi", "cpu=2"))
     assert texts(pod_usage(given)) == {
         "count/pods": "1",
@@ -35,7 +35,7 @@ def test_what_a_pod_is_charged() -> None:
     }
 
 
-def test_a_pod_that_has_ended_counts_as_an_object_only() -> None:
+def test_a_pod_that_has_ended_counts_only_as_an_object() -> None:
     assert set(pod_usage(FULL._replace(phase="Succeeded"))) == {"count/pods"}
 
 
@@ -46,7 +46,7 @@ def test_overhead_and_pod_level_amounts_are_charged() -> None:
 
 @dataclass(frozen=True)
 class Refused:
-    """What a quota says of a pod."""
+    """The verdict of a quota on a pod."""
 
     name: str
     quota: ResourceQuota
@@ -72,7 +72,7 @@ REFUSED = [
         EXCEEDED.format("pods=1,requests.cpu=1250m", "pods=3,requests.cpu=0", "pods=3,requests.cpu=1"),
         "pods=3",
     ),
-    Refused("nothing asked for is never too much", quota("requests.cpu=0"), manifest(app("cpu=0"))),
+    Refused("no request never exceeds a quota", quota("requests.cpu=0"), manifest(app("cpu=0"))),
     Refused(
         "a container without the amount",
         quota("cpu=9 limits.memory=9Gi"),
@@ -113,10 +113,10 @@ SCOPED = [
     Scoped("has a class", Scope("PriorityClass"), URGENT),
     Scoped("has no class", Scope("PriorityClass", "DoesNotExist"), FULL),
     Scoped("one of classes", Scope("PriorityClass", "In", CLASSES), URGENT),
-    Scoped("none of classes", Scope("PriorityClass", "NotIn", CLASSES), URGENT, want=False),
-    Scoped("without a class, none of classes", Scope("PriorityClass", "NotIn", CLASSES), FULL),
+    Scoped("not in classes", Scope("PriorityClass", "NotIn", CLASSES), URGENT, want=False),
+    Scoped("without a class, not in classes", Scope("PriorityClass", "NotIn", CLASSES), FULL),
     Scoped("without a class, one of classes", Scope("PriorityClass", "In", CLASSES), FULL, want=False),
-    Scoped("a scope that nobody knows", Scope("Sometimes"), FULL, want=False),
+    Scoped("an unknown scope", Scope("Sometimes"), FULL, want=False),
 ]
 
 
@@ -141,13 +141,13 @@ def test_pods_are_charged_one_after_the_other() -> None:
     assert texts(dict(ledger.used[0])) == {"pods": "2"}
 
 
-def test_a_pod_that_one_quota_refuses_is_charged_to_none() -> None:
+def test_a_pod_that_one_quota_rejects_is_charged_to_none() -> None:
     ledger = QuotaLedger([quota("pods=0", name="none"), quota("pods=5")])
     ledger.create(named("a"), BURSTABLE)
     assert ledger.used == ({}, {})
 
 
-def test_a_pod_that_is_refused_for_something_else_is_told_all_and_charged_nothing() -> None:
+def test_a_pod_rejected_for_another_reason_gets_all_messages_and_is_not_charged() -> None:
     ledger = QuotaLedger([quota("pods=0")])
     (found,) = ledger.create(named("a"), BURSTABLE, valid=False)
     assert found.refusals
@@ -156,7 +156,7 @@ def test_a_pod_that_is_refused_for_something_else_is_told_all_and_charged_nothin
     assert ledger.used == ({},)
 
 
-def test_pods_of_the_cluster_are_used_already() -> None:
+def test_pods_of_the_cluster_count_as_used() -> None:
     ledger = QuotaLedger([quota("pods=2")])
     for name in ("old", "older"):
         ledger.count(named(name), BURSTABLE)
@@ -164,7 +164,7 @@ def test_pods_of_the_cluster_are_used_already() -> None:
     assert ledger.create(named("old"), BURSTABLE) == ()
 
 
-def test_what_the_status_says_counts_them() -> None:
+def test_the_status_counts_them_already() -> None:
     ledger = QuotaLedger([quota("pods=2", used="pods=1")])
     ledger.count(named("old"), BURSTABLE)
     ledger.create(named("new"), BURSTABLE)
@@ -179,13 +179,13 @@ def test_other_namespaces_and_static_pods_are_not_charged() -> None:
     assert ledger.create(named("a", static=True), BURSTABLE) == ()
 
 
-def test_copies_go_their_own_way() -> None:
+def test_copies_are_independent() -> None:
     ledger = QuotaLedger([quota("pods=1")])
     ledger.copy().create(named("a"), BURSTABLE)
     assert not ledger.create(named("b"), BURSTABLE)[0].refusals
 
 
-def test_resizes_are_charged_what_grows() -> None:
+def test_resizes_are_charged_for_growth() -> None:
     small, large = (named("a", containers=(app(f"cpu={n}", f"cpu={n}"),)) for n in (1, 3))
     ledger = QuotaLedger([quota("requests.cpu=3500m pods=1")])
     ledger.create(small, BURSTABLE)
@@ -195,7 +195,7 @@ def test_resizes_are_charged_what_grows() -> None:
     ) == (words,)
     assert ledger.resize(small, large, BURSTABLE) == ()
     assert texts(dict(ledger.used[0])) == {"pods": "1", "requests.cpu": "3250m"}
-    # Asked once more, as when the kubelet tries again: nothing grows any longer.
+    # Requested once more, as when the kubelet tries again: nothing grows any longer.
     assert ledger.resize(small, large, BURSTABLE) == ()
     assert ledger.resize(large, small, BURSTABLE) == ()
     assert texts(dict(ledger.used[0])) == {"pods": "1", "requests.cpu": "1250m"}

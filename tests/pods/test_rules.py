@@ -13,19 +13,19 @@ VIEWS = [
     ("as it is", NodeRules(), GIVEN, resources("cpu=1", "hugepages-2Mi=2Mi")),
     ("gate off", NodeRules(pod_level=False), GIVEN, None),
     ("before huge pages", NodeRules(minor=33), GIVEN, resources("cpu=1")),
-    ("nothing in it", NodeRules(), EMPTY, resources()),
-    ("nothing in it, which does not count", NodeRules(minor=37, empty_counts=False), EMPTY, None),
-    ("something in it", NodeRules(minor=37, empty_counts=False), GIVEN, GIVEN.resources),
+    ("empty", NodeRules(), EMPTY, resources()),
+    ("empty, which does not count", NodeRules(minor=37, empty_counts=False), EMPTY, None),
+    ("not empty", NodeRules(minor=37, empty_counts=False), GIVEN, GIVEN.resources),
 ]
 
 
 @pytest.mark.parametrize("case", VIEWS, ids=lambda case: case[0])
-def test_what_a_kubelet_sees(case: tuple[str, NodeRules, Pod, object]) -> None:
+def test_the_kubelets_view_of_a_pod(case: tuple[str, NodeRules, Pod, object]) -> None:
     _, rules, given, want = case
     assert rules.view(given).resources == want
 
 
-def test_a_pod_without_pod_level_resources_is_seen_as_it_is() -> None:
+def test_a_pod_without_pod_level_resources_is_unchanged() -> None:
     given = manifest(app("cpu=1"))
     assert NodeRules(pod_level=False).view(given) is given
 
@@ -39,5 +39,5 @@ def test_a_pod_without_pod_level_resources_is_seen_as_it_is() -> None:
         (NodeRules(minor=33, pod_level=False, rejects_pod_level=False), GIVEN, False),
     ],
 )
-def test_which_kubelet_rejects(rules: NodeRules, given: Pod, want: bool) -> None:
+def test_which_kubelet_rejects_pod_level_resources(rules: NodeRules, given: Pod, want: bool) -> None:
     assert rules.refuses_pod_level(given) is want

@@ -23,7 +23,7 @@ def reported(stored: Provenance) -> dict[str, str]:
     return {place: source.rule or str(source.how) for place, source in sources.items()}
 
 
-def test_every_amount_tells_where_it_comes_from() -> None:
+def test_every_amount_has_an_origin() -> None:
     given = manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
     assert reported(provenance(given, RULES)) == {
         "main.limits.cpu": "written",
@@ -34,14 +34,14 @@ def test_every_amount_tells_where_it_comes_from() -> None:
     }
 
 
-def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
+def test_pod_level_requests_follow_limits_if_containers_have_none() -> None:
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=3")), RULES)
     assert stored.sources[AmountField("", "requests", "cpu")] == AmountSource(
         "defaulted", "from the pod-level limit"
     )
 
 
-def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
+def test_limit_ranges_fill_in_missing_values_in_their_namespace() -> None:
     stored = provenance(manifest(app()), RULES, [BOUNDS])
     rule = "the default of LimitRange bounds"
     assert reported(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
@@ -51,13 +51,13 @@ def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
 
 @pytest.mark.parametrize(("rules", "want"), [(RULES, "4"), (LATER, "1")])
 def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, want: str) -> None:
-    """Up to 1.36 the pod's request is made of its limit before any container has a request."""
+    """Up to 1.36 the pod's request is derived from its limit before any container has a request."""
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["cpu"]) == want
 
 
-def test_reading_from_storage_adds_what_containers_were_given() -> None:
+def test_reading_from_storage_adds_defaults_of_containers() -> None:
     memory = BOUNDS._replace(items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
     assert stored.resources is not None
@@ -65,14 +65,14 @@ def test_reading_from_storage_adds_what_containers_were_given() -> None:
 
 
 @pytest.mark.parametrize("server", [ServerRules(pod_level=False), ServerRules(minor=31, pod_level=False)])
-def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
+def test_fields_dropped_by_the_server_are_reported(server: ServerRules) -> None:
     stored = provenance(manifest(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
     assert stored.pod.resources is None
     assert stored.dropped == {AmountField("", "requests", "cpu"): "dropped by the API server"}
     assert set(reported(stored)) == {"main.requests.cpu"}
 
 
-def test_pods_of_the_cluster_keep_what_they_have() -> None:
+def test_pods_of_the_cluster_keep_their_fields() -> None:
     running = manifest(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
     stored = provenance(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
     assert stored.pod.resources == resources("cpu=2")
@@ -85,7 +85,7 @@ SWITCHED_OFF = PodRules(server=ServerRules(pod_level=False))
 @pytest.mark.parametrize(
     ("before", "want"), [("cpu=2", "cpu=3"), ("", None)], ids=["in use", "named, and empty"]
 )
-def test_a_resize_loses_only_what_the_pod_did_not_have(before: str, want: str | None) -> None:
+def test_a_resize_loses_only_fields_that_the_pod_did_not_have(before: str, want: str | None) -> None:
     """``DropDisabledPodFields``: fields that the old pod uses outlive their gate."""
     running = manifest(app(), pod_level=resources(before))._replace(phase="Running")
     wanted = running._replace(resources=resources("cpu=3"))
@@ -120,6 +120,6 @@ def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
         ("urgent", None, None),
     ],
 )
-def test_priorities_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
+def test_priority_classes_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
     given: Pod = manifest(app())._replace(priority_class_name=name, priority=priority)
     assert provenance(given, RULES).pod.priority == want

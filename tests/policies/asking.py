@@ -1,4 +1,4 @@
-"""Policies asked as the engine asks them, on topologies as tests have them."""
+"""Policies called as the engine calls them, on topologies as tests have them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POD = stored_pod(Pod(name="web", uid="web", containers=(Container(name="app"),))
 
 
 class InThisProcess(Worker):
-    """A worker without a process: for what is asked thousands of times, and does no harm."""
+    """A worker without a process: for harmless policies that are called thousands of times."""
 
     def __init__(self, policy: Policy, *, as_kubelet: bool = False) -> None:
         self.server = Server(policy, as_kubelet=as_kubelet)
@@ -55,7 +55,7 @@ def choose(
     nodes: NodeMask | None = None,
     rules: PickerRules = V1_36,
 ) -> PickResult:
-    """Let a policy choose for one container, on these NUMA nodes, out of CPUs wherever they are."""
+    """Let a policy choose for one container, on these NUMA nodes, from CPUs on any node."""
     if number < 1:
         return Picked(NO_CPUS)
     picker = Picker(topology, distribute=False, prefer_uncore=False, dealing=Dealing(rules=rules))

@@ -1,4 +1,4 @@
-"""Nodes and pods for policies: a kubelet with the static policy on a machine that is described."""
+"""Nodes and pods for policies: a kubelet with the static policy on a described machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policies that come with cpuctl do what their sources say, on the sources' own examples."""
+"""The policies that come with cpuctl behave as their sources say, on the sources' own examples."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cpus(node: Node, name: str, *counts: int) -> str:
     ("strategy", "taken"), [("most-allocated", "20-21"), ("least-allocated", "1-2"), ("none", "1-2")]
 )
 def test_numa_allocation_fills_nodes_or_spreads_over_them(strategy: str, taken: str) -> None:
-    """All nodes are as good for two CPUs, and half of node 2 is given away."""
+    """All nodes are equally good for two CPUs, and half of node 2 is assigned."""
     node = node_of(f"numa-allocation,strategy={strategy}", "1s4n32c1t,mem=64Gi", topology="restricted")
     node.what_if, placed = None, node.what_if
     policy = node.cpu.policy
@@ -74,7 +74,7 @@ def test_weights_are_bounded() -> None:
 
 
 def test_min_shared_is_the_example_of_the_kep() -> None:
-    """64 CPUs, 6 reserved, 4 kept: 54 can be exclusive."""
+    """64 CPUs, 6 reserved, 4 kept in the pool: 54 can be exclusive."""
     node = node_of("min-shared,cpus=4", "1s1n64c1t,mem=64Gi", reserved="0-5")
     assert isinstance(node.copy().admit(pod("too-large", 55)).verdict, Rejected)
     assert cpus(node, "large", 54) == "6-59"
@@ -147,7 +147,7 @@ def test_koordinator_binds_whole_cores_or_spreads(options: str, first: str, seco
     assert cpus(node, "second", 2) == second
 
 
-def test_koordinator_refuses_what_are_no_whole_cores() -> None:
+def test_koordinator_rejects_fractions_of_cores() -> None:
     node = node_of("koordinator,required=true", "1s1n4c2t,mem=16Gi")
     verdict = node.admit(pod("odd", 3)).verdict
     assert isinstance(verdict, Rejected)
@@ -171,7 +171,7 @@ def test_katalyst_packs_and_spreads(strategy: str, taken: str) -> None:
     assert ";".join(cpus(node, name, 2) for name in ("a", "b", "c")) == taken
 
 
-def test_katalyst_balances_over_nodes_and_looks_at_caches() -> None:
+def test_katalyst_balances_over_nodes_and_considers_caches() -> None:
     assert cpus(node_of("katalyst,strategy=balance", "2s2n4c2t,mem=16Gi"), "a", 6) == "1-2,4,9-10,12"
     for caches, taken in (("2", "4-7"), ("4", "2-5")):
         cached = node_of("katalyst,strategy=packing,caches=true", f"1s1n8c1t,l3={caches},mem=16Gi")

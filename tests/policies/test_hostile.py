@@ -1,4 +1,4 @@
-"""Whatever a policy does, the answer is an error that names it, in time, and the node is as it was."""
+"""Every misbehaving policy results in an error that names it, in time, and leaves the node unchanged."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tests.policies.nodes import node_with, pod
 MACHINE = read_machine("synthetic:2s2n4c2t,mem=16Gi")
 BUDGET = 0.4
 PATIENCE = 30
-"""Seconds of those that do something else than wait: a busy machine is not to end them."""
+"""The budget in seconds of policies that do more than wait: a busy machine must not end them."""
 
 
 class Hostile(Policy):
-    """Does what it is told in the step ``select``, unless another step is written."""
+    """Runs *do* in the step ``select``, unless another step is overridden."""
 
     def select(self, scores: Mapping[int, float], view: View) -> Any:
         return self.do(scores, view)
@@ -53,7 +53,7 @@ def forever(*_: Any) -> Any:
 
 
 def deaf(*_: Any) -> Any:
-    """Loop, and let no exception or signal through."""
+    """Loop, and block all exceptions and signals."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     sys.settrace(None)
@@ -65,7 +65,7 @@ def deaf(*_: Any) -> Any:
 
 
 def crashes(*_: Any) -> Any:
-    faulthandler.disable()  # what pytest would print of it looks like a failure
+    faulthandler.disable()  # pytest's traceback of it would look like a failure
     ctypes.string_at(0)
 
 
@@ -99,7 +99,7 @@ def mutates_topology(_: Any, view: View) -> Any:
 
 
 def forges(_: Any, view: View) -> Any:
-    """Answer in the place of cpuctl's own code, with CPUs of others."""
+    """Answer in place of cpuctl's own code, with CPUs of others."""
     Server.__call__ = lambda *_: {"sets": [["ffff", 9]], "scores": {}, "winner": 0}  # type: ignore[method-assign]
     return [view.kubelet]
 
@@ -161,7 +161,7 @@ def node() -> Iterator[Node]:
 
 def admit_with(node: Node, kind: Callable[[], Policy], budget: float = BUDGET) -> None:
     worker = worker_of(kind, budget=budget)
-    worker.budget = 10  # that it starts is nothing that it does
+    worker.budget = 10  # it does nothing but start
     requested = in_place(worker, node.topology, {})
     worker.budget = budget
     requested.attach(node)
@@ -169,7 +169,7 @@ def admit_with(node: Node, kind: Callable[[], Policy], budget: float = BUDGET) -
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_named_and_the_node_is_as_before(
+def test_it_is_named_and_the_node_is_unchanged(
     node: Node, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     do, reported = CASES[name]
@@ -225,15 +225,15 @@ class NoPolicy:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_every_step_is_looked_at(node: Node, kind: type[Policy], reported: str) -> None:
+def test_every_step_is_checked(node: Node, kind: type[Policy], reported: str) -> None:
     before = node.copy()
     with pytest.raises(PolicyError, match=f"policy tested: {reported}"):
         admit_with(node, kind)
     assert node.state == before.state
 
 
-def test_what_comes_back_is_checked_once_more(node: Node) -> None:
-    """A policy that has taken its own process over still gets nothing that it may not have."""
+def test_answers_are_checked_again(node: Node) -> None:
+    """A policy that has hijacked its own process still gets nothing that it may not have."""
     before = node.copy()
     requested = in_place(worker_of(hostile(forges)), node.topology, {})
     requested.attach(node)
@@ -244,8 +244,8 @@ def test_what_comes_back_is_checked_once_more(node: Node) -> None:
     assert node.state.exclusive & ~before.state.exclusive == node.state.held_by("second")
 
 
-def test_processes_that_a_policy_forks_and_lets_return_do_not_answer(node: Node) -> None:
-    """Else their answers would be taken for those to the questions after."""
+def test_processes_forked_by_a_policy_do_not_answer(node: Node) -> None:
+    """Otherwise their answers would be mistaken for those to later questions."""
 
     def forks(_: Any, view: View) -> Any:
         return [view.kubelet] if os.fork() else [sorted(view.free)[-view.need :]]
@@ -258,7 +258,7 @@ def test_processes_that_a_policy_forks_and_lets_return_do_not_answer(node: Node)
     assert node.state == alone.state
 
 
-def test_a_policy_that_has_failed_is_asked_anew(node: Node) -> None:
+def test_a_policy_that_has_failed_is_called_again(node: Node) -> None:
     with pytest.raises(PolicyError):
         admit_with(node, hostile(lambda _scores, view: 1 // len(view.holders[1:]) and [view.kubelet]))
     assert isinstance(node.what_if, SubstitutePolicy)
@@ -267,7 +267,7 @@ def test_a_policy_that_has_failed_is_asked_anew(node: Node) -> None:
     assert isinstance(node.admit(pod("second", 2)).verdict, Admitted)
 
 
-def test_no_process_stays_behind() -> None:
+def test_no_process_is_left_behind() -> None:
     worker = worker_of(Policy)
     worker.ask(Question("describe", Elements({}, {}, {}, {}, 0, 0, 0)))
     assert worker._process is not None
@@ -285,7 +285,7 @@ def test_a_policy_that_cannot_be_loaded_says_why() -> None:
         Worker("lost", load).ask(Question("describe"))
 
 
-def test_the_budget_is_wide_enough_for_large_machines() -> None:
+def test_the_budget_is_sufficient_for_large_machines() -> None:
     """Scoring 512 CPUs takes a fraction of the budget."""
 
     class Scoring(Policy):

@@ -1,4 +1,4 @@
-"""The kubelet's policy in the steps of a plugin gives what the kubelet and the engine's pickers give."""
+"""The kubelet's policy as plugin steps picks the same CPUs as the kubelet and the engine's pickers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tests.support.topologies import topology
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 ONE_IN = 15
-"""All are run by ``make conformance``."""
+"""``make conformance`` runs all of them."""
 
 
-def test_recorded_picks_come_out_the_same_through_the_plug_in() -> None:
+def test_recorded_picks_are_the_same_through_the_plugin() -> None:
     files = [each for each in corpus_files(CORPUS) if each.name == "assignment"]
     tally = run_through_policies(files, ONE_IN)
     assert tally.failures == []
@@ -37,7 +37,7 @@ def test_recorded_picks_come_out_the_same_through_the_plug_in() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_it_keeps_step_with_the_engine_on_machines_of_every_shape(seed: int) -> None:
+def test_it_matches_the_engine_on_machines_of_every_shape(seed: int) -> None:
     chance = Random(seed)  # noqa: S311  # the same machines every time
     for _ in range(250):
         choices = Choices(chance.randbytes(120))
@@ -72,7 +72,7 @@ MACHINES = ("2s2n8c2t,l3=4,mem=32Gi", "2s8n32c2t,l3=4,mem=64Gi", "1s1n6c1t,mem=8
 
 
 def lives(machine: MachineSource, chance: Random, worker: Worker | None) -> list[Admission]:
-    """Admit and remove pods by chance, with the plugin or without."""
+    """Admit and remove pods at random, with or without the plugin."""
     options, topology_policy = chance.choice(OPTIONS), chance.choice(["none", "best-effort", "restricted"])
     scope = chance.choice(["container", "pod"])
     if "align-by-socket" in options and topology_policy == "none":
@@ -92,7 +92,7 @@ def lives(machine: MachineSource, chance: Random, worker: Worker | None) -> list
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_nodes_live_the_same_with_it_and_without(name: str) -> None:
+def test_nodes_change_the_same_with_and_without_the_plugin(name: str) -> None:
     machine, worker = read_machine(f"synthetic:{name}"), worker_of(Static, as_kubelet=True)
     for seed in range(8):
         plainly = lives(machine, Random(seed), None)  # noqa: S311

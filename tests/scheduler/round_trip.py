@@ -1,6 +1,6 @@
-"""Plan, publish, read, filter: the plugin's decision on an object beside the kubelet's on the node itself.
+"""Plan, publish, read, filter: the plugin's decision on an object against the kubelet's on the node itself.
 
-Whatever differs has to be one of ``DIFFERENCES``; where none of these applies, the plugin's model is exact.
+Every disagreement has to be one of ``DIFFERENCES``; if none of these applies, the plugin's model is exact.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GI = 1 << 30
 
 
 class Setting(NamedTuple):
-    """What a kubelet is told, and who publishes; ``before`` is the policy that it had until its restart."""
+    """The kubelet's configuration and the publisher; ``before`` is its policy until its restart."""
 
     policy: str
     scope: str = "container"
@@ -60,7 +60,7 @@ class Setting(NamedTuple):
     before: str = ""
 
     def kubelet(self, planning: Planning, policy: str = "") -> Kubelet:
-        """Configure the kubelet: a CPU and 100Mi of memory are kept, of the first NUMA node."""
+        """Configure the kubelet: one CPU and 100Mi of memory of the first NUMA node are reserved."""
         machine = planning.source.machine
         first = min((each.id for each in planning.source.info.nodes if each.memory_bytes), default=0)
         words = [
@@ -105,7 +105,7 @@ SETTINGS = (
 
 
 class Case(NamedTuple):
-    """A pod on a node as it is: what the plugin says of the object, what the kubelet says of the pod."""
+    """A pod on a node: the plugin's decision on the object, and the kubelet's on the pod."""
 
     machine: str
     numa_nodes: tuple[int, ...]
@@ -118,7 +118,7 @@ class Case(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the plugin lets the pod pass where the kubelet admits it, and only there."""
+        """Whether the plugin lets the pod pass exactly if the kubelet admits it."""
         return bool(self.message) is not isinstance(self.verdict, Admitted)
 
     @property
@@ -135,7 +135,7 @@ class Case(NamedTuple):
 
 
 def read_machine(name: str) -> Planning:
-    """Read a machine; one of which not all memory is recorded has 64Gi."""
+    """Read a machine; one with partly unrecorded memory gets 64Gi."""
     inputs = PlanningInputs(machine=name, kubelet=KubeletInputs(version="1.36"))
     planning = read_planning(inputs, pods_needed=False)
     info = planning.source.info
@@ -145,7 +145,7 @@ def read_machine(name: str) -> Planning:
 
 
 def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS) -> Iterator[Case]:
-    """Yield what comes of every shape of pods on a node that fills up, one pod after the other."""
+    """Yield the decisions on pods of every shape while a node fills up, one pod after the other."""
     numbers = tuple(each.id for each in planning.source.machine.numa_nodes)
     for setting in settings:
         planning = replace(planning, devices=devices_on(numbers) if setting.devices else None)
@@ -162,13 +162,13 @@ def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS)
                 refusal = plugin_refusal(TopologyRequest.of(stored), topology, seen.allocatable)
                 verdict = node.copy().admit(stored).verdict
                 if not isinstance(verdict, Admitted | Rejected):
-                    continue  # a kubelet that crashes agrees with nobody
+                    continue  # a crashing kubelet has no decision to compare
                 message = refusal.message if refusal else ""
                 yield Case(name, numbers, setting, stored, node, topology, message, verdict)
 
 
 def _nodes(setting: Setting, kubelet: Kubelet, planning: Planning) -> Iterator[Node]:
-    """Yield a node that fills up; with another policy ``before``, as it is after a restart with this one."""
+    """Yield a node while it fills up; with a policy ``before``, always restarted with the new one."""
     first = setting.kubelet(planning, setting.before) if setting.before else kubelet
     node = planning.start(first, Sources())
     if not isinstance(node, Node):
@@ -192,7 +192,7 @@ def _restarted(node: Node, kubelet: Kubelet, planning: Planning) -> StartResult:
 
 
 def _published(setting: Setting, kubelet: Kubelet, planning: Planning, node: Node) -> NodeTopology | None:
-    """Publish and read again what ``kubectl get`` would print; None where the exporter crashes."""
+    """Publish and read back what ``kubectl get`` would print; None if the exporter crashes."""
     publisher, machine = Publisher.parse(setting.publisher), planning.source.machine
     try:
         found = publish("n1", machine, kubelet, node, publisher)
@@ -208,7 +208,7 @@ NIC = "vendor.com/nic"
 
 
 def devices_on(numbers: tuple[int, ...]) -> DeviceInventory:
-    """Put devices next to the first and the last NUMA node, next to both, and next to none."""
+    """Put devices near the first and the last NUMA node, near both, and near none."""
     first, last = CPUSet.of(numbers[:1]), CPUSet.of(numbers[-1:])
     groups = {first: 3, last: 2, first | last: 1, CPUSet(): 1}
     if first == last:
@@ -223,7 +223,7 @@ def devices_on(numbers: tuple[int, ...]) -> DeviceInventory:
     )
 
 
-# Pods, as large as the machine's NUMA nodes make them interesting
+# Pods, in sizes that the machine's NUMA nodes make interesting
 
 
 def container(
@@ -234,7 +234,7 @@ def container(
 
 
 def with_devices(container: Container, count: int) -> Container:
-    """Let a container ask for devices, too."""
+    """Let a container request devices, too."""
     more = {NIC: Quantity.from_value(count)}
     requests, limits = ({**amounts, **more} for _, amounts in container.resources.sides)
     return replace(container, resources=ResourceRequirements(requests, limits))
@@ -258,7 +258,7 @@ def _sizes(node: Node, setting: Setting) -> tuple[int, int]:
 
 
 def fillers(node: Node, setting: Setting) -> Iterator[Pod]:
-    """Yield pods that come to a node one after the other, as far as it admits them."""
+    """Yield pods that are bound to a node one after the other, as far as it admits them."""
     cpus, memory = _sizes(node, setting)
     app = partial(container, memory=1 << 24)
     if setting.pod_level:
@@ -312,7 +312,7 @@ def shapes(node: Node, setting: Setting) -> Iterator[Pod]:
         yield pod("devices-burstable", replace(shared, resources=replace(shared.resources, limits=limits)))
 
 
-# Where plugin and kubelet differ
+# Where the plugin and the kubelet differ
 
 Applies = Callable[[Case], bool]
 
@@ -330,7 +330,7 @@ def _sparse(case: Case) -> bool:
     return case.numa_nodes != tuple(range(len(case.numa_nodes)))
 
 
-def _asks_fraction(case: Case) -> bool:
+def _requests_fraction(case: Case) -> bool:
     cpus = (each.resources.requests.get("cpu", Quantity()) for each in case.pod.all_containers)
     return any(each.sign and not each.is_integral_cpu for each in cpus)
 
@@ -355,26 +355,26 @@ PASSES: dict[str, Applies] = {
 """Why the plugin may let a pod pass that the kubelet rejects."""
 
 
-def _lacking(case: Case) -> bool:
-    """Return whether zones lack CPUs or memory, which the kubelet does not align for this pod."""
+def _misses_resources(case: Case) -> bool:
+    """Return whether zones have no CPUs or memory, which the kubelet does not align for this pod."""
     requested = {name for each in case.pod.all_containers for name in each.resources.requests}
     listed = [{each.name for each in zone.resources} for zone in case.topology.zones] if case.topology else []
     return pod_qos(case.pod).qos_class is QosClass.BURSTABLE and not all(requested <= each for each in listed)
 
 
 FILTERS: dict[str, Applies] = {
-    "NUMA nodes without CPUs or memory": _lacking,
+    "NUMA nodes without CPUs or memory": _misses_resources,
     "no NUMA nodes": lambda case: not case.numa_nodes,
     "devices without a NUMA node": lambda case: case.setting.devices and len(case.numa_nodes) == 1,
     "no memory in zones": lambda case: not case.setting.memory,
     "no CPUs in zones": lambda case: not case.setting.cpus,
-    "fractions of CPUs": _asks_fraction,
+    "fractions of CPUs": _requests_fraction,
     "sparse NUMA nodes": _sparse,
 }
 """Why the plugin may filter a node whose kubelet admits the pod."""
 
 
 def explanations(case: Case) -> list[str]:
-    """Name what may be why plugin and kubelet differ on a pod."""
+    """Name possible reasons why the plugin and the kubelet differ on a pod."""
     known = FILTERS if case.message else PASSES
     return [name for name, applies in known.items() if applies(case)]

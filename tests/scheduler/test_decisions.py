@@ -1,4 +1,4 @@
-"""Filter and score of the default scheduler, with figures worked out from the rules by hand."""
+"""Filter and score of the default scheduler, with figures derived from the rules by hand."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_filter(spec: str, changes: dict[str, Any], load: Load, reasons: tuple[s
     assert filter_reasons(PodNeeds.of(asking("2", "2Gi", spec)), node(**changes), load) == reasons
 
 
-def test_what_a_pod_does_not_request_is_never_short() -> None:
+def test_resources_that_a_pod_does_not_request_are_never_insufficient() -> None:
     full = Load(pods=1, amounts={"cpu": 9000, "memory": 64 * GI})
     assert filter_reasons(PodNeeds.of(pod("{containers: [{name: c}]}")), node(), full) == ()
 
 
-def test_other_resources_are_short_where_the_node_has_none() -> None:
+def test_other_resources_are_insufficient_if_the_node_has_none() -> None:
     wanted = PodNeeds.of(
         pod("{containers: [{name: c, resources: {limits: {}, requests: {nvidia.com/gpu: 1}}}]}")
     )
@@ -101,12 +101,12 @@ def test_other_resources_are_short_where_the_node_has_none() -> None:
 
 
 PODS_THAT_ADD_UP = {
-    "a sidecar beside the app": (
+    "a sidecar with the app": (
         """{containers: [{name: c, resources: {requests: {cpu: 1}}}],
         initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]}""",
         3000,
     ),
-    "an init container beside a sidecar": (
+    "an init container with a sidecar": (
         """{containers: [{name: c, resources: {requests: {cpu: 1}}}], initContainers: [
         {name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}},
         {name: i, resources: {requests: {cpu: 4}}}]}""",
@@ -116,16 +116,16 @@ PODS_THAT_ADD_UP = {
         "{resources: {requests: {cpu: 5}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}",
         5000,
     ),
-    "overhead beside the pod as a whole": (
+    "overhead on top of the pod-level request": (
         "{resources: {requests: {cpu: 5}}, overhead: {cpu: 250m}, containers: [{name: c}]}",
         5250,
     ),
-    "nothing at all": ("{containers: [{name: c, resources: {requests: {cpu: 0}}}]}", 0),
+    "no requests": ("{containers: [{name: c, resources: {requests: {cpu: 0}}}]}", 0),
 }
 
 
 @pytest.mark.parametrize(("spec", "milli"), PODS_THAT_ADD_UP.values(), ids=PODS_THAT_ADD_UP.keys())
-def test_what_a_pod_asks_for_in_all(spec: str, milli: int) -> None:
+def test_the_total_request_of_a_pod(spec: str, milli: int) -> None:
     assert PodNeeds.of(pod(spec)).load.amounts.get("cpu", 0) == milli
 
 
@@ -149,7 +149,7 @@ status:
 @pytest.mark.parametrize(
     ("infeasible", "cpu", "milli"), [(False, "6", 6000), (False, "2", 4000), (True, "6", 4000)]
 )
-def test_a_pod_that_is_resized_takes_the_most_of_it(infeasible: bool, cpu: str, milli: int) -> None:
+def test_a_pod_that_is_resized_counts_with_its_maximum(infeasible: bool, cpu: str, milli: int) -> None:
     assert bound_load(resized(infeasible, cpu)).amounts["cpu"] == milli
 
 
@@ -164,7 +164,7 @@ def test_the_message_counts_nodes_by_reason_in_the_order_of_its_texts() -> None:
     )
 
 
-def test_least_allocated_is_the_mean_of_what_stays_free() -> None:
+def test_least_allocated_is_the_mean_of_free_shares() -> None:
     wanted = PodNeeds.of(asking("2", "8Gi"))
     # CPU: 8000 - 3000 of 8000 is 62, memory: 32 - 24 of 32 is 25.
     bound = Load(1, {"cpu": 1000, "memory": 16 * GI}, 1000, 16 * GI)
@@ -176,7 +176,7 @@ def test_a_container_that_requests_nothing_counts_a_little_in_scores() -> None:
     assert (load.amounts, load.scored_cpu, load.scored_memory) == ({}, 200, 400 << 20)
 
 
-def test_balance_tells_by_how_much_a_pod_improves_it() -> None:
+def test_balance_scores_how_much_a_pod_improves_it() -> None:
     # Without the pod: shares 0 and 0.5, deviation 0.25, 75. With it: 0.5 and 0.5, 100.
     bound = Load(1, {"memory": 16 * GI}, 100, 16 * GI)
     wanted = PodNeeds.of(pod("{containers: [{name: c, resources: {requests: {cpu: 4}}}]}"))
@@ -195,7 +195,7 @@ def test_the_emptier_node_wins() -> None:
     assert empty > full
 
 
-def test_taints_and_preferences_weigh_by_the_most_of_all_nodes() -> None:
+def test_taints_and_preferences_are_weighted_by_the_maximum_of_all_nodes() -> None:
     term = Term(labels=(Requirement("zone", "In", ("a",)),))
     wanted = PodNeeds(NodeSelection(preferred=((10, term),)), Load(1))
     plain = Candidate(node("a"), Load())
@@ -215,7 +215,7 @@ def test_scores_stay_within_their_bounds(cpu: int, memory: int, more_cpu: int, m
     )
 
 
-# What a pod says of nodes
+# Node constraints of a pod
 
 
 EXPRESSIONS = [
@@ -229,7 +229,7 @@ EXPRESSIONS = [
     ("Gt", ("4",), {"k": "4"}, False),
     ("Lt", ("4",), {"k": "x"}, False),
     ("Lt", ("4",), {"k": "3"}, True),
-    # Labels may have underscores, which are no part of a number to Go; nor is one beyond 64 bits.
+    # Labels may have underscores, which Go does not accept in numbers; nor does it accept more than 64 bits.
     ("Gt", ("4",), {"k": "1_0"}, False),
     ("Gt", ("4",), {"k": "9223372036854775808"}, False),
     ("Gt", ("-1",), {"k": "00"}, True),
@@ -259,7 +259,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("term", "names"), NAMED)
-def test_nodes_that_are_named_are_the_only_ones_looked_at(term: str, names: set[str] | None) -> None:
+def test_only_named_nodes_are_considered(term: str, names: set[str] | None) -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     terms = [f"{{{term}}}", "{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}"]
 
@@ -291,7 +291,7 @@ def test_tolerations(toleration: Toleration, tolerates: bool) -> None:
     assert toleration.tolerates(Taint("k", "v", "NoSchedule")) is tolerates
 
 
-def test_all_that_a_pod_says_of_nodes_is_read() -> None:
+def test_all_node_constraints_of_a_pod_are_read() -> None:
     spec = """
   nodeSelector: {disk: ssd}
   tolerations: [{key: a, value: b, effect: NoSchedule}, {operator: Exists}]

@@ -1,4 +1,4 @@
-"""How the scheduler spreads replicas by default: figures of its own tests, and whose replicas there are."""
+"""Default spreading of replicas by the scheduler: figures of its own tests, and which pods are replicas."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_siblings_on_nodes_without_zones_count_as_upstream() -> None:
 
 
 def test_zones_count_with_nodes_that_the_filter_keeps_out() -> None:
-    """Two on a node of either zone, 3 and 6 in the zones: 2 ln 4 + 2 + 3 ln 4 + 4 = 13, and 17 with 6."""
+    """Two on a node of each zone, 3 and 6 in the zones: 2 ln 4 + 2 + 3 ln 4 + 4 = 13, and 17 with 6."""
     candidates = [Domain(1, 2, "zone1"), Domain(1, 2, "zone2")]
     others = [Domain(1, 1, "zone1"), Domain(1, 4, "zone2"), Domain(1, 9, "zone3")]
     assert spread_scores(candidates, others) == [100, 100 * 13 // 17]
 
 
-def test_alike_nodes_count_as_often_as_they_are() -> None:
+def test_equal_nodes_are_counted_individually() -> None:
     apart = [Domain(1, 1, "a"), Domain(1, 1, "a"), Domain(1, 0, "b"), Domain(1, 0, None)]
     together = [Domain(2, 1, "a"), Domain(1, 0, "b"), Domain(1, 0, None)]
     alone = spread_scores(apart, [])
@@ -32,7 +32,7 @@ def test_alike_nodes_count_as_often_as_they_are() -> None:
     assert spread_scores(together, []) == alone[1:]
 
 
-def test_a_node_without_the_name_of_its_host_counts_none_there() -> None:
+def test_a_node_without_a_host_name_has_no_replicas() -> None:
     assert spread_scores([Domain(1, 5, named=False), Domain(1, 0, named=False)], []) == [100, 100]
     assert spread_scores([Domain(1, 5, named=False), Domain(1, 0)], []) == [100, 0]
     assert spread_scores([], []) == []
@@ -51,7 +51,7 @@ def test_a_node_without_the_name_of_its_host_counts_none_there() -> None:
         ("ReplicaSet/web-5f", {"topologySpreadConstraints": [{"maxSkew": 1}]}, None),
     ],
 )
-def test_replicas_of_controllers_are_spread_that_say_nothing_of_it(
+def test_replicas_of_controllers_without_constraints_are_spread(
     owner: str, spec: dict[str, Any], siblings: tuple[str, str] | None, tmp_path: Path
 ) -> None:
     kind, _, name = owner.partition("/")

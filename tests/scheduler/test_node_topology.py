@@ -1,4 +1,4 @@
-"""NodeResourceTopologies as they are read, their settings, and the fingerprint of pods."""
+"""NodeResourceTopology objects as they are read, their settings, and the fingerprint of pods."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("data", "problem"), BROKEN, ids=[problem for _, problem in BROKEN])
-def test_what_is_no_such_object_is_told_with_its_place(data: object, problem: str) -> None:
+def test_an_invalid_object_is_reported_with_its_place(data: object, problem: str) -> None:
     with pytest.raises(InputError) as error:
         read_node_topologies(json.dumps(data).encode(), "t.json")
     assert problem in str(error.value)
@@ -123,7 +123,7 @@ def settings(*attributes: tuple[str, str], policies: tuple[str, ...] = ()) -> tu
     return topology_settings(NodeTopology("n1", attributes=attributes, policies=policies))
 
 
-def test_settings_start_with_none_and_attributes_win_over_policies() -> None:
+def test_settings_default_to_none_and_attributes_override_policies() -> None:
     assert settings() == ("none", "container", 8)
     assert settings(policies=("SingleNUMANodePodLevel", "BestEffort")) == ("single-numa-node", "pod", 8)
     assert settings(policies=("None",)) == ("none", "container", 8)
@@ -144,11 +144,11 @@ def test_settings_start_with_none_and_attributes_win_over_policies() -> None:
         (("topologyManagerMaxNUMANodes", "4096"), ("none", "container", 1024)),
     ],
 )
-def test_what_is_not_valid_does_not_count(attribute: tuple[str, str], found: tuple[str, str, int]) -> None:
+def test_invalid_values_do_not_count(attribute: tuple[str, str], found: tuple[str, str, int]) -> None:
     assert settings(attribute) == found
 
 
-def test_of_two_attributes_the_last_sets_and_the_first_is_found() -> None:
+def test_of_two_attributes_the_last_applies_and_the_first_is_reported() -> None:
     twice = (("topologyManagerScope", "pod"), ("topologyManagerScope", "container"))
     assert settings(*twice) == ("none", "container", 8)
     assert NodeTopology("n1", attributes=twice).attribute("topologyManagerScope") == "pod"
@@ -190,5 +190,5 @@ def test_fingerprints_of_podfingerprint(pods: list[tuple[str, str]], fingerprint
         ("node-x", None),
     ],
 )
-def test_names_of_zones_tell_numa_nodes(name: str, found: int | None) -> None:
+def test_names_of_zones_contain_numa_nodes(name: str, found: int | None) -> None:
     assert Zone(name).numa_id == found

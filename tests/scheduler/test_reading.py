@@ -57,7 +57,7 @@ def test_one_node_or_a_list_of_them() -> None:
         ),
     ],
 )
-def test_what_is_no_node_is_told_with_its_place(data: object, problem: str) -> None:
+def test_an_invalid_node_is_reported_with_its_place(data: object, problem: str) -> None:
     with pytest.raises(InputError) as error:
         read_nodes(json.dumps(data).encode(), "n.json")
     assert problem in str(error.value)

@@ -1,4 +1,4 @@
-"""What the plugin decides on published objects is what kubelets decide, but for differences with a name."""
+"""The plugin decides on published objects as kubelets decide, except for named differences."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def found() -> list[Case]:
     return [case for name, settings in MACHINES.items() for case in cases(name, read_machine(name), settings)]
 
 
-def test_what_differs_has_a_name(found: list[Case]) -> None:
+def test_every_difference_has_a_name(found: list[Case]) -> None:
     assert [str(case) for case in found if not case.agrees and not explanations(case)] == []
 
 
-def test_no_difference_is_named_that_never_occurs(found: list[Case]) -> None:
-    """Each is the only one that explains something: none could be left out."""
+def test_every_named_difference_occurs(found: list[Case]) -> None:
+    """Each is the only explanation of something: none could be omitted."""
     only = {
         (bool(case.message), *explanations(case))
         for case in found
@@ -50,7 +50,7 @@ def test_no_difference_is_named_that_never_occurs(found: list[Case]) -> None:
     assert only == {(True, name) for name in FILTERS} | {(False, name) for name in PASSES}
 
 
-def test_where_the_model_is_exact_both_answers_are_given(found: list[Case]) -> None:
+def test_an_exact_model_gives_both_answers(found: list[Case]) -> None:
     exact = [case for case in found if case.agrees and not explanations(case)]
     filtered = [case for case in exact if case.message]
     assert len(filtered) > 100
@@ -58,7 +58,7 @@ def test_where_the_model_is_exact_both_answers_are_given(found: list[Case]) -> N
     assert {case.setting.scope for case in filtered} == {"container", "pod"}
 
 
-def test_the_documentation_tells_every_difference() -> None:
+def test_the_documentation_lists_every_difference() -> None:
     text = (ROOT / "docs/how-to.md").read_text()
     table = text.partition("| Difference | Effect |")[2].partition("\n\n")[0]
     reported = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()[2:]]

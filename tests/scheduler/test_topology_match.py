@@ -1,4 +1,4 @@
-"""The plugin NodeResourceTopologyMatch: every case of its public tables, and what they leave open."""
+"""The plugin NodeResourceTopologyMatch: every case of its public tables, and cases that they omit."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def pod_of(case: Mapping[str, Any]) -> Pod:
 
 
 @named(TABLES["filter"])
-def test_filter_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_filter_of_the_plugins_tables(case: dict[str, Any]) -> None:
     reported = TABLES["topologies"][case["topology"]]
     names = {name for zone in reported["zones"] for name in zone["resources"]} | reported.get(
         "node", {}
@@ -103,7 +103,7 @@ def test_filter_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
 
 
 @named(TABLES["allocation"])
-def test_allocation_strategies_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_allocation_strategies_of_the_plugins_tables(case: dict[str, Any]) -> None:
     asking = TopologyRequest.of(pod_of(case))
     scoring = Scoring(Strategy(case["strategy"]))
     scores = {
@@ -117,7 +117,7 @@ def test_allocation_strategies_of_the_plug_ins_tables(case: dict[str, Any]) -> N
 
 
 @named(TABLES["leastNUMANodes"])
-def test_least_numa_nodes_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_least_numa_nodes_of_the_plugins_tables(case: dict[str, Any]) -> None:
     asking, scoring = TopologyRequest.of(pod_of(case)), Scoring(Strategy.LEAST_NUMA_NODES)
     scores = {
         name: score_topology(asking, table_topology(name, case.get("policy", "")), scoring).value
@@ -133,7 +133,7 @@ def zones_of(reported: Sequence[Mapping[str, Any]]) -> list[NumaZone]:
 
 
 @named(TABLES["fewestZones"])
-def test_fewest_zones_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_fewest_zones_of_the_plugins_tables(case: dict[str, Any]) -> None:
     found = fewest_zones(nanos(case["requests"]), zones_of(case["zones"]))
     if case["ids"] is None:
         assert found is None
@@ -142,12 +142,12 @@ def test_fewest_zones_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
 
 
 @named(TABLES["leastNUMAScore"])
-def test_scores_by_number_of_zones_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_scores_by_number_of_zones_of_the_plugins_tables(case: dict[str, Any]) -> None:
     assert least_numa_score(case["count"], most=8, nearest=case["nearest"]) == case["score"]
 
 
 @named(TABLES["shortestDistance"])
-def test_distances_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
+def test_distances_of_the_plugins_tables(case: dict[str, Any]) -> None:
     count = len(case["combinations"][0])
     found = shortest_distance(zones_of(case["zones"]), case["combinations"], count)
     assert found / count**2 == pytest.approx(case["mean"])
@@ -165,42 +165,46 @@ def verdict(case: Mapping[str, Any], policy: str = SINGLE, **changes: Any) -> Un
     return filter_topology(TopologyRequest.of(pod_of(case)), topology_of(TWO, policy, **changes), NAMES)
 
 
-def asks(cpu: str, memory: str = "1Gi") -> dict[str, str]:
+def requesting(cpu: str, memory: str = "1Gi") -> dict[str, str]:
     return {"cpu": cpu, "memory": memory}
 
 
-def test_a_sidecar_has_words_of_its_own_and_takes_nothing() -> None:
-    case = {"containers": [asks("4"), asks("4")], "init": [asks("4")], "kind": "sidecar"}
+def test_a_sidecar_has_its_own_message_and_takes_nothing() -> None:
+    case = {"containers": [requesting("4"), requesting("4")], "init": [requesting("4")], "kind": "sidecar"}
     assert verdict(case) is None
-    assert verdict({**case, "init": [asks("5")]}) == ("cannot align sidecar container", "sidecar0", "cpu")
+    assert verdict({**case, "init": [requesting("5")]}) == (
+        "cannot align sidecar container",
+        "sidecar0",
+        "cpu",
+    )
 
 
-def test_by_pod_the_largest_init_container_counts_and_sidecars_are_no_sum() -> None:
-    case = {"containers": [asks("2"), asks("2")], "init": [asks("4")], "kind": "sidecar"}
+def test_with_pod_scope_the_largest_init_container_counts_and_sidecars_are_not_added() -> None:
+    case = {"containers": [requesting("2"), requesting("2")], "init": [requesting("4")], "kind": "sidecar"}
     assert verdict(case, SINGLE_POD) is None
-    assert verdict({**case, "init": [asks("5")]}, SINGLE_POD) == ("cannot align pod", "", "cpu")
+    assert verdict({**case, "init": [requesting("5")]}, SINGLE_POD) == ("cannot align pod", "", "cpu")
 
 
-def test_overhead_counts_by_pod_alone() -> None:
-    pod = pod_of({"containers": [asks("4")]})._replace(overhead=quantities({"cpu": "1"}))
+def test_overhead_counts_only_with_pod_scope() -> None:
+    pod = pod_of({"containers": [requesting("4")]})._replace(overhead=quantities({"cpu": "1"}))
     topologies = [topology_of(TWO, policy) for policy in (SINGLE, SINGLE_POD)]
     found = [filter_topology(TopologyRequest.of(pod), each, NAMES) for each in topologies]
     assert found == [None, ("cannot align pod", "", "cpu")]
 
 
-def test_only_one_policy_filters_and_attributes_decide_which() -> None:
-    case = {"containers": [asks("5")]}
+def test_only_one_policy_filters_and_attributes_determine_it() -> None:
+    case = {"containers": [requesting("5")]}
     assert verdict(case) is not None
     assert verdict(case, "RestrictedContainerLevel") is None
     assert verdict(case, attributes=(("topologyManagerPolicy", "restricted"),)) is None
     assert verdict(case, "", attributes=(("topologyManagerPolicy", "single-numa-node"),)) is not None
 
 
-def test_cpus_that_the_kubelet_does_not_align_are_aligned_by_the_plug_in() -> None:
-    assert verdict({"containers": [asks("4500m")]}) == ("cannot align container", "app0", "cpu")
+def test_cpus_that_the_kubelet_does_not_align_are_aligned_by_the_plugin() -> None:
+    assert verdict({"containers": [requesting("4500m")]}) == ("cannot align container", "app0", "cpu")
 
 
-def test_memory_that_no_zone_lists_fails_every_pod_that_requests_some() -> None:
+def test_unlisted_memory_fails_every_pod_that_requests_memory() -> None:
     bare = [{**zone, "resources": {"cpu": ["8", "8"]}} for zone in TWO]
     pod = pod_of({"containers": [{"requests": {"memory": "1Mi"}}]})
     assert filter_topology(TopologyRequest.of(pod), topology_of(bare, SINGLE), NAMES) == (
@@ -215,7 +219,7 @@ def sparse(*numbers: int) -> NodeTopology:
 
 
 def test_what_crashes_the_scheduler() -> None:
-    asking = TopologyRequest.of(pod_of({"containers": [asks("1")]}))
+    asking = TopologyRequest.of(pod_of({"containers": [requesting("1")]}))
     assert score_topology(asking, sparse(0, 2), Scoring()) == (
         0,
         "the scheduler crashes: index out of range: NUMA node 2",
@@ -223,25 +227,25 @@ def test_what_crashes_the_scheduler() -> None:
     assert filter_topology(asking, sparse(0, 63, 65), NAMES) is None
     with pytest.raises(PluginCrashError, match="node-64"):
         filter_topology(asking, sparse(0, 64), NAMES)
-    twice = TopologyRequest.of(pod_of({"containers": [asks("1"), asks("4")]}))
+    twice = TopologyRequest.of(pod_of({"containers": [requesting("1"), requesting("4")]}))
     assert score_topology(twice, sparse(2, 3), Scoring(Strategy.LEAST_NUMA_NODES)) == (
         0,
         "the scheduler crashes: index out of range [2] with length 2",
     )
 
 
-def test_more_numa_nodes_than_are_allowed_make_a_score_that_is_refused() -> None:
+def test_more_numa_nodes_than_allowed_give_a_rejected_score() -> None:
     numbers = range(9)
-    fits = TopologyRequest.of(pod_of({"containers": [asks(str(4 * 8))]}))
+    fits = TopologyRequest.of(pod_of({"containers": [requesting(str(4 * 8))]}))
     fewest = Scoring(Strategy.LEAST_NUMA_NODES)
     topology = topology_of([{**TWO[0], "name": f"node-{number}"} for number in numbers], SINGLE)
     assert score_topology(fits, topology, fewest).value > 0
-    more = TopologyRequest.of(pod_of({"containers": [asks(str(4 * 8 + 1))]}))
+    more = TopologyRequest.of(pod_of({"containers": [requesting(str(4 * 8 + 1))]}))
     assert score_topology(more, topology, fewest) == (0, "the scheduler rejects the score: -2 is less than 0")
 
 
-def test_pod_level_resources_make_scores_that_are_none() -> None:
-    whole = ResourceRequirements(quantities(asks("2")), quantities(asks("2")))
+def test_pod_level_resources_give_invalid_scores() -> None:
+    whole = ResourceRequirements(quantities(requesting("2")), quantities(requesting("2")))
     pod = Pod("a", (Container("c"),), resources=whole)
     topology = topology_of(TWO, SINGLE)
     assert "divide by zero" in score_topology(TopologyRequest.of(pod), topology, Scoring()).failure
@@ -252,8 +256,8 @@ def test_pod_level_resources_make_scores_that_are_none() -> None:
     assert balanced == (0, "the scheduler rejects the score: the variance of one resource is not a number")
 
 
-def test_weights_shift_a_score_and_one_below_1_is_1() -> None:
-    asking = TopologyRequest.of(pod_of({"containers": [asks("2", "4Gi")]}))
+def test_weights_shift_a_score_and_a_weight_below_1_counts_as_1() -> None:
+    asking = TopologyRequest.of(pod_of({"containers": [requesting("2", "4Gi")]}))
     topology = topology_of([{**TWO[0], "resources": {"cpu": ["8", "4"], "memory": ["8Gi", "16Gi"]}}], SINGLE)
 
     def score(*weights: tuple[str, int]) -> int:
@@ -263,6 +267,6 @@ def test_weights_shift_a_score_and_one_below_1_is_1() -> None:
 
 
 def test_fractions_round_up_in_scores() -> None:
-    asking = TopologyRequest.of(pod_of({"containers": [asks("1500m", "8Gi")]}))
+    asking = TopologyRequest.of(pod_of({"containers": [requesting("1500m", "8Gi")]}))
     score = score_topology(asking, topology_of(TWO, SINGLE), Scoring(Strategy.MOST_ALLOCATED))
     assert score == TopologyScore((50 + 100) // 2)

@@ -1,4 +1,4 @@
-"""Figures from the scheduler's own test tables, decided as it decides them.
+"""Figures from the scheduler's own test tables, decided as the scheduler does.
 
 Sources: ``fit_test.go`` (007f7ae7), ``least_allocated_test.go`` (008b3652) and
 ``balanced_allocation_test.go`` (00fdb4ff) in ``pkg/scheduler/framework/plugins/noderesources`` of
@@ -132,7 +132,7 @@ def test_least_allocated(
     assert least_allocated(PodNeeds.of(pod(requested)).load, Candidate(node, bound(there))) == score
 
 
-# With the pod and without it: what the table says of a node by itself, in the rule that compares the two.
+# With and without the pod: the table's score of the node alone, in the rule that compares the two.
 BALANCED: dict[str, tuple[list[Asked], list[list[Asked]], tuple[int, int], int, int]] = {
     "small node": (BOTH, [], (4000, 10000), 87, 100),
     "large node": (BOTH, [], (6000, 10000), 100, 100),

@@ -1,4 +1,4 @@
-"""Logs for tests: the fixtures with their node, and what a kubelet would print of a replay."""
+"""Logs for tests: the fixtures with their node, and a kubelet's log of a replay."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def replay(timeline: Timeline) -> Simulation:
 
 
 def printed(timeline: Timeline, minor: int) -> Iterator[str]:
-    """Play a timeline, and print what a kubelet of a release would at verbosity 4."""
+    """Play a timeline, and print its log of a kubelet of a release at verbosity 4."""
     simulation = Simulation(replace(timeline, log="that is being written"))
     world = simulation.world
     yield _klog(0, f'"Kubelet version" kubeletVersion="v1.{minor}.0"')
@@ -89,7 +89,7 @@ def _considered(at: int, minor: int, name: str, uid: str) -> str:
 
 
 def _hints(at: int, life: PodLife) -> Iterator[str]:
-    """Print hints as Go does, all of a container in one line, and what they come to."""
+    """Print hints as Go does, all of a container in one line, and their result."""
     for owner, reported in life.hints.items():
         container = owner.removeprefix(life.name).removeprefix("/")
         about = f'pod="{life.name}"' + (f' containerName="{container}"' if container else "")
@@ -105,7 +105,7 @@ def _hints(at: int, life: PodLife) -> Iterator[str]:
 
 
 def _go(hint: str) -> str:
-    """Print a hint: of its NUMA nodes each is a bit."""
+    """Print a hint: each of its NUMA nodes is a bit."""
     where, _, _ = hint.removeprefix("nodes ").partition(" ")
     nodes = "<nil>" if where == "any" else f"{CPUSet.parse(where).mask:02b}"
     return f"{{NUMANodeAffinity:{nodes} Preferred:{str(hint.endswith(' preferred')).lower()}}}"

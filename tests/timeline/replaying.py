@@ -19,7 +19,7 @@ GATES = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusi
 
 
 def small(name: str = "dpdk", cpus: int = 2) -> dict[str, Any]:
-    """Make a pod of few CPUs whose container app can read which."""
+    """Make a pod of few CPUs whose container app can read its CPUs."""
     field = {"containerName": "app", "resource": "assigned.cpuset"}
     items = [{"path": "cpus", "resourceFieldRef": field}]
     return {
@@ -50,7 +50,7 @@ def config(**more: Any) -> dict[str, Any]:
 
 
 def document(*events: Mapping[str, Any], **members: Any) -> dict[str, Any]:
-    """Make a timeline as it is written."""
+    """Make a timeline in its written form."""
     return {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "Timeline",
@@ -81,12 +81,12 @@ def play(*events: Mapping[str, Any], **members: Any) -> Simulation:
 
 
 def seen(simulation: Simulation, section: str) -> Any:
-    """Return one view of how it ends."""
+    """Return one part of the final view."""
     return VIEWS[section](simulation.world)
 
 
 def container(simulation: Simulation, name: str = "dpdk/app") -> Any:
-    """Return all that can be seen of a container in the end."""
+    """Return the final view of a container."""
     return seen(simulation, "containers")[f"default/{name}"]
 
 

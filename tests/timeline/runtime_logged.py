@@ -14,7 +14,7 @@ Printed = dict[str, Any]
 
 
 def sandbox(name: str, qos: str = "", namespace: str = "default") -> Printed:
-    """Make a sandbox as it is printed; *qos* is burstable or besteffort, nothing stands for guaranteed."""
+    """Make a sandbox in its printed form; *qos* is burstable or besteffort, empty means guaranteed."""
     slices = ["kubepods.slice", *([f"kubepods-{qos}.slice"] if qos else []), f"kubepods-pod{name}.slice"]
     return {
         "id": f"box-{name}",
@@ -30,7 +30,7 @@ def sandbox(name: str, qos: str = "", namespace: str = "default") -> Printed:
 def container(
     pod: Printed, name: str, request: int = 0, limit: int = 0, *, cpus: str = "", memory: int = 0
 ) -> Printed:
-    """Make a container as it is printed; amounts of CPU in milli-CPUs, memory in bytes."""
+    """Make a container in its printed form; CPU in milli-CPUs, memory in bytes."""
     cpu: Printed = {"shares": {"value": shares_of(request)}, "period": {"value": 100_000}}
     cpu |= {"quota": {"value": quota_of(limit)}} if limit else {"quota": {}}
     cpu |= {"cpus": cpus} if cpus else {}
@@ -60,7 +60,7 @@ class Log:
         return self
 
     def run(self, pod: Printed, *containers: Printed, after: int = 20) -> Log:
-        """Let a pod come with its containers."""
+        """Add a pod with its containers."""
         self.add("RunPodSandbox", after=after, pod=pod)
         for each in containers:
             self.add("CreateContainer", pod=pod, container=each)
@@ -68,14 +68,14 @@ class Log:
         return self
 
     def written(self) -> str:
-        """Write it as into a file."""
+        """Return the log as in a file."""
         return "".join(
             f'time="2026-03-02T10:{at // 60:02}:{at % 60:02}Z" level=info msg={json.dumps(stated)}\n'
             for at, stated in self._stated()
         )
 
     def shown(self) -> str:
-        """Write it as on a terminal."""
+        """Return the log as on a terminal."""
         return "".join(f"\x1b[36mINFO   \x1b[0m[{at:04}] {stated:<44} \n" for at, stated in self._stated())
 
     def _stated(self) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What pods' statuses tell of allocatedResources, and what kubelets up to 1.34 make of it when they start."""
+"""allocatedResources in pods' statuses, and how kubelets up to 1.34 use it when they start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.timeline.replaying import play, seen
 
-IN_PLACE, TOLD = "InPlacePodVerticalScaling", "InPlacePodVerticalScalingAllocatedStatus"
+IN_PLACE, REPORTED = "InPlacePodVerticalScaling", "InPlacePodVerticalScalingAllocatedStatus"
 ADMIT = {"at": "0s", "admit": "dpdk"}
 FORGET: list[dict[str, Any]] = [{"at": "5s", "kubelet": "stop"}, {"at": "6s", "stateFile": {"delete": True}}]
 STATUS = {"containerStatuses": [{"name": "app", "state": {"running": {}}}]}
@@ -25,8 +25,8 @@ def kubelet(version: str, **gates: bool) -> dict[str, Any]:
     }
 
 
-def placed_anew(minor: str, gates: dict[str, bool]) -> list[str]:
-    """Return whose exclusive CPUs a kubelet knows that came up without a state file."""
+def placed_again(minor: str, gates: dict[str, bool]) -> list[str]:
+    """Return the pods whose exclusive CPUs a kubelet knows after a start without a state file."""
     simulation = play(
         ADMIT,
         *FORGET,
@@ -45,20 +45,20 @@ def placed_anew(minor: str, gates: dict[str, bool]) -> list[str]:
         ("1.31", {IN_PLACE: True}, True),
         ("1.32", {}, True),
         ("1.32", {IN_PLACE: True}, False),
-        ("1.32", {IN_PLACE: True, TOLD: True}, True),
-        ("1.33", {TOLD: False}, True),
+        ("1.32", {IN_PLACE: True, REPORTED: True}, True),
+        ("1.33", {REPORTED: False}, True),
         ("1.34", {}, True),
         ("1.35", {}, True),
     ],
 )
-def test_in_1_32_alone_a_gate_of_its_own_decides_what_statuses_tell(
+def test_only_in_1_32_a_separate_gate_determines_the_content_of_statuses(
     minor: str, gates: dict[str, bool], reported: bool
 ) -> None:
     """Rule: ``convertToAPIContainerStatuses`` of 1.27 to 1.35 (kubernetes 128377, 130880)."""
-    assert placed_anew(minor, gates) == (["default/dpdk/app"] if reported else [])
+    assert placed_again(minor, gates) == (["default/dpdk/app"] if reported else [])
 
 
-def test_a_container_keeps_what_its_state_file_says_whatever_its_status_tells() -> None:
+def test_a_container_keeps_the_cpus_in_its_state_file_with_any_status() -> None:
     simulation = play(
         ADMIT,
         {"at": "5s", "kubelet": "restart"},
@@ -71,8 +71,8 @@ def test_a_container_keeps_what_its_state_file_says_whatever_its_status_tells() 
     assert seen(simulation, "containers")["default/dpdk/app"]["cgroup"] == "1,11"
 
 
-def test_statuses_of_an_older_kubelet_tell_nothing_until_the_new_one_has_written_them() -> None:
-    """InPlacePodVerticalScaling is on from 1.33 on: the first start after the upgrade finds none."""
+def test_statuses_of_an_older_kubelet_contain_nothing_until_the_new_one_has_written_them() -> None:
+    """InPlacePodVerticalScaling is enabled from 1.33 on: the first start after the upgrade finds none."""
     upgrade = {"at": "7s", "kubelet": {"action": "upgrade", "version": "1.33"}}
     members: dict[str, Any] = {"kubelet": kubelet("1.32"), "apiServer": {"version": "1.33"}, "pods": [POD]}
     first = play(ADMIT, *FORGET, upgrade, until="20s", **members)
@@ -81,7 +81,7 @@ def test_statuses_of_an_older_kubelet_tell_nothing_until_the_new_one_has_written
     assert seen(again, "stateFile")["entries"] == {"default/dpdk/app": "1,11"}
 
 
-def test_an_api_server_without_the_gate_keeps_nothing_that_a_status_tells() -> None:
+def test_an_api_server_without_the_gate_drops_the_fields_of_a_status() -> None:
     """Rule: ``dropDisabledPodStatusFields`` of ``pkg/api/pod/util.go``."""
     members: dict[str, Any] = {"kubelet": kubelet("1.33"), "apiServer": {"version": "1.32"}, "pods": [POD]}
     simulation = play(ADMIT, *FORGET, {"at": "7s", "kubelet": "start"}, until="20s", **members)

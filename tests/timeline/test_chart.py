@@ -1,4 +1,4 @@
-"""Histories of CPUs: who has them when, and what is still in a cgroup by then."""
+"""Histories of CPUs: their owner at any time, and what is still in a cgroup by then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_cpus_with_the_same_history_are_one_row() -> None:
     ]
 
 
-def test_what_is_to_go_is_leaving_until_it_is_another_ones_own() -> None:
+def test_cpus_to_be_released_are_leaving_until_another_container_owns_them() -> None:
     assert drawn(
         (0, Owners({A: AssignedCPUs(0b0001, 0b0010)}, 0b1100)),
         (3, Owners({A: AssignedCPUs(0b0001, 0b0010), B: AssignedCPUs(0b0010)}, 0b1100)),
@@ -51,7 +51,7 @@ def test_containers_of_a_pod_that_follow_each_other_do_not_contest() -> None:
     assert first == row(0b0001, (0, 10, CPUUse.OWNED, app))
 
 
-def test_pools_of_two_pods_contest_and_a_pool_and_its_pods_container_do_not() -> None:
+def test_pools_of_two_pods_contest_but_a_pool_and_its_pods_container_do_not() -> None:
     pool, other = "default/a", "default/b"
     (first, _) = drawn((0, Owners({pool: AssignedCPUs(0, 0b0001), other: AssignedCPUs(0b0001)}, 0b1110)))
     assert first == row(0b0001, (0, 10, CPUUse.CONTESTED, other))
@@ -59,14 +59,14 @@ def test_pools_of_two_pods_contest_and_a_pool_and_its_pods_container_do_not() ->
     assert first == row(0b0001, (0, 10, CPUUse.OWNED, pool))
 
 
-def test_nobody_has_anything_before_there_is_a_kubelet() -> None:
+def test_cpus_have_no_owner_before_the_first_kubelet() -> None:
     assert drawn((0, NO_OWNERS), (5, Owners({}, 0b1111))) == [
         row(0b1111, (0, 5, CPUUse.NONE, ""), (5, 10, CPUUse.SHARED, ""))
     ]
 
 
-def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> None:
-    """Until the next pass both run on it: that is what the delay and its wait for release prevent."""
+def test_without_a_delay_a_cpu_is_reassigned_before_it_leaves_a_cgroup() -> None:
+    """Until the next pass both run on it: the delay and its wait for release prevent that."""
     reported = {
         "version": "1.37",
         "config": config(cpuManagerPolicyOptions={}, cpuManagerReconcilePeriod="10s"),
@@ -88,8 +88,8 @@ def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> No
     assert uses == {CPUUse.SHARED, CPUUse.OWNED, CPUUse.LEAVING, CPUUse.CONTESTED}
 
 
-def test_the_pool_of_a_pod_is_the_pods_and_not_one_sharers() -> None:
-    """CPUs that containers share among themselves are under the pod's name, whoever of them came last."""
+def test_the_pool_of_a_pod_belongs_to_the_pod_and_not_to_one_container() -> None:
+    """CPUs that containers share among themselves are under the pod's name, whichever container came last."""
     all_of_it = {"cpu": 4, "memory": "2Gi"}
     own = {"cpu": 2, "memory": "1Gi"}
     spec = {

@@ -1,4 +1,4 @@
-"""The delay of one container: who decides on it, what is held back meanwhile, what ends it."""
+"""The delay of one container: what decides it, what is held back meanwhile, what ends it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sized(name: str, *cpus: int) -> StoredPod:
 
 
 def started(delay: str = "5s", **options: str) -> Node:
-    """Start a kubelet on eight cores of two CPUs, n and n+8, of which the first is reserved."""
+    """Start a kubelet on eight cores of two CPUs, n and n+8, with the first core reserved."""
     info = machine_info(CoreAt(cpus=(core, core + 8)) for core in range(8))
     reported = KubeletConfiguration(
         cpu_manager_policy="static",
@@ -55,7 +55,7 @@ def kept(node: Node, uid: str, container: str = "c0") -> str | None:
 
 
 def grown() -> Node:
-    """Return a node with a pod that was promised two CPUs and has four."""
+    """Return a node with a pod that was admitted with two CPUs and has four."""
     node = started()
     node.admit(sized("p", 2))
     assert isinstance(node.resize(sized("p", 4)).verdict, Admitted)
@@ -63,7 +63,7 @@ def grown() -> Node:
     return node
 
 
-def test_a_container_that_shrinks_keeps_what_it_has() -> None:
+def test_a_container_that_shrinks_keeps_its_cpus() -> None:
     node = grown()
     assert isinstance(node.resize(sized("p", 2)).verdict, Admitted)
     assert (held(node, "p"), kept(node, "p")) == ("1-2,9-10", "1,9")
@@ -71,7 +71,7 @@ def test_a_container_that_shrinks_keeps_what_it_has() -> None:
     assert str(node.state_file().entries["p"]["c0"]) == "1-2,9-10"
 
 
-def test_what_is_held_back_is_not_for_others() -> None:
+def test_held_back_cpus_are_not_assigned_to_others() -> None:
     node = grown()
     node.resize(sized("p", 2))
     verdict = node.admit(sized("q", 12)).verdict
@@ -81,7 +81,7 @@ def test_what_is_held_back_is_not_for_others() -> None:
     assert isinstance(node.admit(sized("q", 12)).verdict, Admitted)
 
 
-def test_what_is_settled_is_shared_again() -> None:
+def test_settled_cpus_are_shared_again() -> None:
     node = grown()
     node.resize(sized("p", 2))
     assert node.cpu.settle("p", "c0") == mask("2,10")
@@ -101,7 +101,7 @@ def test_what_is_settled_is_shared_again() -> None:
     ],
     ids=["up, but lower", "further down", "back", "beyond"],
 )
-def test_consecutive_sizes_start_from_what_the_container_has(
+def test_consecutive_sizes_start_from_the_containers_current_cpus(
     sizes: tuple[int, int], held_then: str, kept_then: str | None
 ) -> None:
     node = grown()
@@ -110,7 +110,7 @@ def test_consecutive_sizes_start_from_what_the_container_has(
     assert (held(node, "p"), kept(node, "p")) == (held_then, kept_then)
 
 
-def test_the_reference_implementation_is_no_different() -> None:
+def test_the_reference_implementation_does_the_same() -> None:
     node = grown()
     for size in (2, 3):
         assert isinstance(node.resize(sized("p", size), resize_by_reference).verdict, Admitted)
@@ -119,7 +119,7 @@ def test_the_reference_implementation_is_no_different() -> None:
     assert kept(node, "p") is None
 
 
-def test_a_sibling_that_grows_does_not_get_what_is_held_back() -> None:
+def test_a_growing_sibling_does_not_get_held_back_cpus() -> None:
     node = started()
     node.admit(sized("p", 2, 2))
     node.resize(sized("p", 6, 2))
@@ -129,8 +129,8 @@ def test_a_sibling_that_grows_does_not_get_what_is_held_back() -> None:
     assert not mask(before) & (node.state.assigned("p", "c1") or 0)
 
 
-def test_whole_cores_count_what_a_container_still_has() -> None:
-    """A pod goes back to four CPUs that it never gave up, although no other core is free."""
+def test_whole_cores_count_cpus_that_a_container_still_has() -> None:
+    """A pod returns to four CPUs that it never released, although no other core is free."""
     node = started(**{"full-pcpus-only": "true"})
     node.admit(sized("p", 2))
     node.resize(sized("p", 4))
@@ -155,7 +155,7 @@ def test_without_a_delay_nothing_is_pending() -> None:
     assert (held(node, "p"), kept(node, "p")) == ("1,9", None)
 
 
-def test_a_pod_that_goes_waits_for_nothing() -> None:
+def test_a_removed_pod_waits_for_nothing() -> None:
     node = grown()
     node.resize(sized("p", 2))
     node.remove("p")
@@ -164,7 +164,7 @@ def test_a_pod_that_goes_waits_for_nothing() -> None:
     assert node.state.default == node.topology.cpus
 
 
-def test_a_copy_waits_on_its_own() -> None:
+def test_a_copy_waits_independently() -> None:
     node = grown()
     node.resize(sized("p", 2))
     other = node.copy()
@@ -180,21 +180,21 @@ def waiting(*containers: str) -> CPUManagerState:
     return state
 
 
-def test_timers_are_due_when_their_time_has_passed_and_not_before() -> None:
+def test_timers_are_due_when_their_time_has_passed_but_not_before() -> None:
     timers = Timers()
     timers.restart(waiting("c"), "u", ["c"], 5)
     assert (timers.take_due(4), timers.next()) == ([], 5)
     assert (timers.take_due(5), timers.next()) == ([KEY], None)
 
 
-def test_a_resize_starts_all_timers_of_its_pod_over() -> None:
+def test_a_resize_restarts_all_timers_of_its_pod() -> None:
     timers = Timers()
     timers.restart(waiting("c", "d"), "u", ["c", "d"], 5)
     timers.restart(waiting("d"), "u", ["c", "d"], 8)
     assert timers.due == {("u", "d"): 8}
 
 
-def test_other_pods_timers_run_on() -> None:
+def test_timers_of_other_pods_continue() -> None:
     timers = Timers()
     timers.due["v", "c"] = 3
     timers.restart(waiting("c"), "u", ["c"], 5)

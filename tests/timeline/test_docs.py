@@ -1,4 +1,4 @@
-"""Everything that a timeline can say is in the documentation."""
+"""Every kind of entry and every part of a view is documented."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TEXT = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="ut
 
 
 @pytest.mark.parametrize("word", [*ACTIONS, *KubeletAction, *VIEWS])
-def test_every_word_is_told(word: str) -> None:
+def test_every_word_is_documented(word: str) -> None:
     assert f"`{word}`" in TEXT
 
 
 @pytest.mark.parametrize("view", ["containers", "pods", "stateFile", "kubelet"])
-def test_every_part_of_a_view_is_told(view: str) -> None:
+def test_every_part_of_a_view_is_documented(view: str) -> None:
     simulation = play({"at": "0s", "admit": "dpdk"})
     seen = VIEWS[view](simulation.world)
     assert isinstance(seen, dict)

@@ -1,4 +1,4 @@
-"""What ``assigned.cpuset`` tells where CPUs belong to the pod as a whole (KEP-5526 beside KEP-6122)."""
+"""``assigned.cpuset`` if CPUs belong to the pod as a whole (KEP-5526 together with KEP-6122)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def divided() -> dict[str, Any]:
 
 
 def test_a_container_in_its_pods_pool_reads_nothing() -> None:
-    """The state file names the pool for it; KEP-6122 tells exclusive CPUs only."""
+    """The state file has the pool as its entry; KEP-6122 exposes exclusive CPUs only."""
     simulation = play(
         {"at": "0s", "admit": "divided"},
         kubelet={

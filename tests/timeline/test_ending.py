@@ -1,4 +1,4 @@
-"""Containers that end: they start again after a back-off, or their pod has ended and frees its CPUs."""
+"""Containers that end: they restart after a back-off, or their pod has ended and frees its CPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECOND_POD = {"at": "5s", "schedule": "other"}
 
 
 def job(policy: str = "Never", cpus: int = 2, name: str = "dpdk", **more: Any) -> dict[str, Any]:
-    """Make a pod that comes to an end."""
+    """Make a pod that ends."""
     pod = small(name, cpus)
     pod["spec"] |= {"restartPolicy": policy, **more}
     return pod
@@ -53,7 +53,7 @@ def test_the_restart_policy_decides_whether_a_pod_ends(policy: str, code: int, w
 
 
 def test_a_pod_that_has_ended_frees_its_cpus_for_the_next_admission() -> None:
-    """A kubelet's managers drop what is no longer active before they look for CPUs."""
+    """A kubelet's managers drop inactive pods before they look for CPUs."""
     large = {"at": "2s", "admit": "next"}
     pods = [job(cpus=16), job(cpus=16, name="next")]
     simulation = ending(ADMIT, exits("1s"), large, pods=pods, until="2s")
@@ -61,7 +61,7 @@ def test_a_pod_that_has_ended_frees_its_cpus_for_the_next_admission() -> None:
     assert phase(ending(ADMIT, large, pods=pods, until="2s"), "next") == "Failed"
 
 
-def test_the_scheduler_counts_it_no_more() -> None:
+def test_the_scheduler_no_longer_counts_it() -> None:
     waiting = {"at": "1s", "schedule": "next"}
     simulation = ending(
         ADMIT, waiting, exits("5s"), pods=[job(cpus=16), job(cpus=16, name="next")], until="9s"
@@ -70,7 +70,7 @@ def test_the_scheduler_counts_it_no_more() -> None:
     assert phase(simulation, "next") == "Running"
 
 
-def test_a_kubelet_that_starts_does_not_admit_it_again() -> None:
+def test_a_starting_kubelet_does_not_admit_it_again() -> None:
     again = {"at": "3s", "kubelet": "restart"}
     simulation = ending(ADMIT, exits("1s"), again, pods=[job()])
     assert times(simulation, "Admitted") == [0]
@@ -94,7 +94,7 @@ def test_restarts_come_after_twice_the_wait_each_time_and_keep_the_cpus() -> Non
     assert seen(simulation, "containers")["default/dpdk/app"]["cpus"] == "1,11"
 
 
-def test_a_container_that_ran_long_begins_anew() -> None:
+def test_a_container_that_ran_long_starts_with_the_shortest_wait_again() -> None:
     down = [exits(f"{at}s") for at in (1, 2, 700, 701)]
     simulation = ending(ADMIT, *down, pods=[small()], until="900s")
     assert times(simulation, "ContainerStarted") == [0, 1, 12, 700, 711]
@@ -107,7 +107,7 @@ def test_a_container_that_ran_long_begins_anew() -> None:
         ({}, [0, 1, 12]),
     ],
 )
-def test_the_longest_wait_can_be_told(kubelet: dict[str, Any], starts: list[int]) -> None:
+def test_the_longest_wait_can_be_configured(kubelet: dict[str, Any], starts: list[int]) -> None:
     gates = {**config()["featureGates"], "KubeletCrashLoopBackOffMax": True}
     down = [exits(f"{at}s") for at in (1, 2, 10)]
     simulation = ending(ADMIT, *down, pods=[small()], until="60s", featureGates=gates, **kubelet)
@@ -143,7 +143,7 @@ def test_after_a_reboot_a_container_that_never_restarts_has_failed() -> None:
     assert phase(ending(ADMIT, {"at": "2s", "kubelet": "reboot"}, pods=[job("OnFailure")])) == "Running"
 
 
-def test_what_has_ended_is_not_resized() -> None:
+def test_an_ended_pod_is_not_resized() -> None:
     resize = {"at": "3s", "resize": {"pod": "dpdk", "cpu": 3}}
     simulation = ending(ADMIT, exits("1s"), resize, pods=[job()])
     assert times(simulation, "Ignored") == [3]

@@ -1,4 +1,4 @@
-"""Histories: what the kubelet does when, what a restart forgets, and what everybody else sees."""
+"""Histories: what the kubelet does and when, what a restart forgets, and what others see."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def kubelet(version: str = "1.37", **more: Any) -> dict[str, Any]:
 
 
 def writes(simulation: Simulation, name: str = "app") -> list[tuple[int, Any]]:
-    """Return when a container's CPU set was written, and what."""
+    """Return when a container's CPU set was written, and its values."""
     entries = reported(simulation, EntryKind.CPUSET_WRITTEN)
     return [(entry.at, entry.details["cpus"]) for entry in entries if entry.container == name]
 
 
 def test_a_resize_that_ends_where_it_began_is_complete_when_its_delay_has_passed() -> None:
-    """Grown and shrunk between two passes: no pass has anything to write, and still somebody must look."""
+    """Grown and shrunk between two passes: no pass has anything to write, but the resize must complete."""
     up, down = UP | {"at": "1100ms"}, {"at": "1200ms", "resize": {"pod": "dpdk", "cpu": 2}}
     simulation = play(
         ADMIT, up, down, kubelet=kubelet(cpuManagerReconcilePeriod="10s"), pods=[small()], until="30s"
@@ -44,8 +44,8 @@ def test_passes_come_at_the_start_and_a_period_after_each_end() -> None:
 
 
 @pytest.mark.parametrize("uids", ["ab", "ba"])
-def test_what_is_due_at_once_is_done_for_the_oldest_pod_first(uids: str) -> None:
-    """Whatever the UIDs are, which may have been derived."""
+def test_simultaneous_actions_are_done_for_the_oldest_pod_first(uids: str) -> None:
+    """Regardless of the UIDs, which may have been derived."""
     names = ["first", "second"]
     pods = [small(name) for name in names]
     for pod, uid in zip(pods, uids, strict=True):
@@ -62,7 +62,7 @@ def test_a_pass_at_the_very_end_of_the_delay_is_in_time() -> None:
     assert writes(play(ADMIT, UP, down, until="20s"))[-1] == (7 * SECOND, "1-2,11")
 
 
-def test_an_hour_without_events_takes_no_steps() -> None:
+def test_idle_time_takes_no_steps() -> None:
     simulation = play(ADMIT, UP, DOWN, until="744h")
     assert simulation.world.now == 744 * HOUR
     assert simulation.steps < 20
@@ -77,7 +77,7 @@ def test_without_a_delay_the_next_pass_applies(delay: str | None) -> None:
 
 
 def test_a_resize_is_complete_when_its_pod_is_synced() -> None:
-    """A pass asks for that once an exclusive CPU set is written (PLEG)."""
+    """A pass requests that after it has written an exclusive CPU set (PLEG)."""
     simulation = play(ADMIT, UP, DOWN, timing={"podSync": "300ms"}, until="20s")
     assert [entry.at for entry in reported(simulation, EntryKind.RESIZE_COMPLETED)] == [
         1300 * MILLISECOND,
@@ -95,7 +95,7 @@ def test_the_volume_follows_the_sync_of_its_pod() -> None:
     ]
 
 
-def test_a_slow_volume_tells_too_late() -> None:
+def test_a_slow_volume_is_updated_too_late() -> None:
     simulation = play(ADMIT, UP, DOWN, timing={"volumeSync": "9s"}, until="20s")
     assert seen(simulation, "slis")["lateNotifications"] == 1
     assert container(simulation)["downward"] == "1-2,11"
@@ -111,28 +111,28 @@ def test_weights_are_written_at_once() -> None:
 
 
 def test_shared_containers_get_the_pool_with_the_next_pass() -> None:
-    """With the first one after their start in any case: the kubelet remembers only exclusive CPUs."""
+    """In any case with the first one after their start: the kubelet remembers only exclusive CPUs."""
     simulation = play(
         {"at": "0s", "admit": "web"}, {"at": "1500ms", "admit": "dpdk"}, pods=[small(), "web=1/2"], until="5s"
     )
     assert writes(simulation, "web") == [(1 * SECOND, "0-19"), (2 * SECOND, "0,2-10,12-19")]
 
 
-def test_what_is_released_is_shared_in_the_same_pass() -> None:
+def test_released_cpus_are_shared_in_the_same_pass() -> None:
     """Release comes first in a pass, then containers are written."""
     simulation = play({"at": "0s", "admit": "web"}, ADMIT, UP, DOWN, pods=[small(), "web=1/2"], until="10s")
     assert writes(simulation, "web")[-1] == (8 * SECOND, "0,3-10,12-19")
     assert writes(simulation)[-1] == (8 * SECOND, "1-2,11")
 
 
-def test_a_container_that_starts_again_gets_what_it_has_still() -> None:
-    """Until the delay has passed that is what it had before."""
+def test_a_restarted_container_gets_the_cpus_it_still_has() -> None:
+    """Until the delay has passed, these are its previous CPUs."""
     simulation = play(ADMIT, UP, DOWN, {"at": "3s", "exit": "dpdk/app"}, until="4500ms")
     assert container(simulation)["cgroup"] == "1-2,11-12"
     assert container(simulation)["downward"] == "1-2,11"
 
 
-def test_a_container_that_does_not_run_is_passed_over() -> None:
+def test_a_container_that_does_not_run_is_skipped() -> None:
     twice = [{"at": at, "exit": "dpdk/app"} for at in ("3s", "15s")]
     simulation = play(ADMIT, UP, DOWN, *twice, until="20s")
     found = container(simulation)
@@ -147,14 +147,14 @@ def test_a_pod_that_waits_for_its_start_has_its_cpus() -> None:
     assert seen(simulation, "pods")["default/dpdk"]["phase"] == "Pending"
 
 
-def test_cpus_come_back_with_the_pass_after_a_pod_has_gone() -> None:
+def test_cpus_return_with_the_pass_after_a_pod_is_gone() -> None:
     simulation = play(ADMIT, {"at": "1500ms", "remove": "dpdk"}, until="1999ms")
     assert seen(simulation, "sharedPool") == "0,2-10,12-19"
     simulation = play(ADMIT, {"at": "1500ms", "remove": "dpdk"}, until="2s")
     assert seen(simulation, "sharedPool") == "0-19"
 
 
-def test_a_pod_that_goes_during_its_delay_leaves_nothing_behind() -> None:
+def test_a_pod_removed_during_its_delay_leaves_nothing_behind() -> None:
     simulation = play(ADMIT, UP, DOWN, {"at": "3s", "remove": "dpdk"}, until="20s")
     assert seen(simulation, "sharedPool") == "0-19"
     assert [str(each.end) for each in simulation.world.scale_downs.all] == ["gone"]
@@ -181,7 +181,7 @@ class TestRestart:
         restarts = [{"at": f"{second}s", "kubelet": "restart"} for second in range(3, 15, 4)]
         assert writes(play(ADMIT, UP, DOWN, *restarts, until="1m"))[-1] == (16 * SECOND, "1-2,11")
 
-    def test_what_is_asked_for_meanwhile_is_decided_then(self) -> None:
+    def test_meanwhile_requested_changes_are_decided_at_the_start(self) -> None:
         simulation = play(
             ADMIT,
             UP,
@@ -194,7 +194,7 @@ class TestRestart:
         assert writes(simulation)[-1] == (15 * SECOND, "1-2,11")
         assert container(simulation, "other/other")["cgroup"] == "3,13"
 
-    def test_pods_that_were_deleted_meanwhile_end_then(self) -> None:
+    def test_pods_that_were_deleted_meanwhile_end_at_the_start(self) -> None:
         events: list[dict[str, Any]] = [
             ADMIT,
             {"at": "1s", "kubelet": "stop"},
@@ -221,8 +221,8 @@ class TestRestart:
         assert writes(simulation)[-1] == (18 * SECOND, "1-2,11")
         assert container(simulation)["downward"] == "1-2,11"
 
-    def test_a_pod_that_is_not_taken_back_fails(self) -> None:
-        """Free cores are counted before what the container has is looked at (kubernetes issue 129078)."""
+    def test_a_pod_that_is_not_readmitted_fails(self) -> None:
+        """Free cores are counted before the container's own CPUs are considered (kubernetes issue 129078)."""
         whole = {"full-pcpus-only": "true"}
         simulation = play(
             {"at": "0s", "admit": "big"},
@@ -238,8 +238,8 @@ class TestRestart:
 
 class TestReleases:
     def test_before_the_proposal_a_resize_is_complete_at_once(self) -> None:
-        """Then the status tells the new resources although the CPU set is not applied yet."""
-        told_kubelet = {
+        """The status then shows the new resources although the CPU set is not applied yet."""
+        configured = {
             "version": "1.36",
             "config": config(
                 cpuManagerPolicyOptions={}, featureGates={"InPlacePodVerticalScalingExclusiveCPUs": True}
@@ -249,7 +249,7 @@ class TestReleases:
         simulation = play(
             {"at": "0s", "admit": "plain"},
             {"at": "1500ms", "resize": {"pod": "plain", "cpu": 6}},
-            kubelet=told_kubelet,
+            kubelet=configured,
             apiServer={},
             pods=pods,
             until="1600ms",
@@ -262,17 +262,17 @@ class TestReleases:
         }
 
     def test_as_released_the_gate_alone_changes_no_cpu_set(self) -> None:
-        told_kubelet = {"version": "1.37", "preview": False, "config": config(cpuManagerPolicyOptions={})}
-        simulation = play(ADMIT, UP, kubelet=told_kubelet, until="9s")
+        configured = {"version": "1.37", "preview": False, "config": config(cpuManagerPolicyOptions={})}
+        simulation = play(ADMIT, UP, kubelet=configured, until="9s")
         assert container(simulation)["cpus"] == "1,11"
         (entry,) = reported(simulation, EntryKind.RESIZE_ACCEPTED)
         assert entry.details["ruling"] == "NoEffect"
 
     def test_an_older_kubelet_cannot_set_up_the_volume(self) -> None:
-        told_kubelet = {"version": "1.36", "config": config(cpuManagerPolicyOptions={}, featureGates={})}
+        configured = {"version": "1.36", "config": config(cpuManagerPolicyOptions={}, featureGates={})}
         simulation = play(
             ADMIT,
-            kubelet=told_kubelet,
+            kubelet=configured,
             apiServer={"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}},
         )
         assert container(simulation)["state"] == "waiting"
@@ -283,8 +283,8 @@ class TestReleases:
 class TestDeferred:
     PODS = (small("dpdk"), "filler=14,1Gi", "web=1500m")
 
-    def test_a_resize_that_does_not_fit_waits_for_room(self) -> None:
-        """Requests are compared with what the node has; CPUs may be shared, so nobody is infeasible."""
+    def test_a_resize_that_does_not_fit_waits_for_free_cpus(self) -> None:
+        """Requests are compared with the node's CPUs; they may be shared, so no request is infeasible."""
         events: list[dict[str, Any]] = [
             {"at": "0s", "admit": "web"},
             {"at": "0s", "admit": "filler"},
@@ -300,7 +300,7 @@ class TestDeferred:
         (entry,) = reported(simulation, EntryKind.RESIZE_ACCEPTED)
         assert entry.at == 300 * SECOND
 
-    def test_a_pod_is_bound_when_the_scheduler_sees_room(self) -> None:
+    def test_a_pod_is_bound_when_the_scheduler_sees_free_cpus(self) -> None:
         events: list[dict[str, Any]] = [
             {"at": "0s", "admit": "filler"},
             {"at": "1s", "schedule": "late"},
@@ -312,12 +312,12 @@ class TestDeferred:
 
 
 class TestApiServer:
-    def test_a_name_is_given_once(self) -> None:
+    def test_a_pod_name_is_unique(self) -> None:
         simulation = play(ADMIT, {"at": "1s", "admit": "dpdk"})
         (entry,) = reported(simulation, EntryKind.FORBIDDEN)
         assert 'pods "dpdk" already exists' in entry.text
 
-    def test_a_pod_that_comes_again_is_another_one(self) -> None:
+    def test_a_recreated_pod_is_a_new_pod(self) -> None:
         simulation = play(ADMIT, {"at": "1s", "remove": "dpdk"}, {"at": "1s", "admit": "dpdk"}, until="5s")
         assert len(simulation.world.names) == 2
         assert container(simulation)["state"] == "running"
@@ -329,17 +329,17 @@ class TestApiServer:
         assert "Pod QOS Class may not change as a result of resizing" in entry.text
         assert container(simulation)["desired"] == "2"
 
-    def test_what_does_not_change_is_no_news(self) -> None:
+    def test_a_resize_without_a_change_is_not_reported(self) -> None:
         simulation = play(ADMIT, UP, {"at": "1s", "resize": {"pod": "dpdk", "cpu": 4}})
         assert len(reported(simulation, EntryKind.RESIZE_ACCEPTED)) == 1
 
-    def test_events_of_pods_that_are_not_there_are_passed_over(self) -> None:
+    def test_events_of_missing_pods_are_ignored(self) -> None:
         simulation = play(DOWN, {"at": "3s", "remove": "dpdk"}, {"at": "3s", "start": "dpdk/app"})
         assert len(reported(simulation, EntryKind.IGNORED)) == 3
 
 
 class TestMachine:
-    def test_version_1_of_cgroups_takes_no_cpus_that_are_offline(self) -> None:
+    def test_version_1_of_cgroups_rejects_offline_cpus(self) -> None:
         """The kubelet tries again with every pass, until they run."""
         old = kubelet(failCgroupV1=False)
         events: list[dict[str, Any]] = [
@@ -364,15 +364,15 @@ class TestMachine:
         assert seen(simulation, "sharedPool") == "0-18"
 
     def test_without_a_policy_no_cpu_set_is_written(self) -> None:
-        told_kubelet = {"version": "1.37", "config": {"cpuManagerPolicy": "none"}}
-        simulation = play(ADMIT, kubelet=told_kubelet, until="1m")
+        configured = {"version": "1.37", "config": {"cpuManagerPolicy": "none"}}
+        simulation = play(ADMIT, kubelet=configured, until="1m")
         assert container(simulation)["cgroup"] == ""
         assert seen(simulation, "sharedPool") == ""
         assert reported(simulation, EntryKind.CPUSET_WRITTEN) == []
 
 
 class TestStateFile:
-    def test_a_kubelet_that_runs_does_not_look_at_it(self) -> None:
+    def test_a_running_kubelet_does_not_read_it(self) -> None:
         simulation = play(ADMIT, {"at": "1s", "stateFile": {"delete": True}}, until="2s")
         assert seen(simulation, "stateFile") is None
         simulation = play(ADMIT, {"at": "1s", "stateFile": {"delete": True}}, {"at": "2s", "admit": "other"})
@@ -391,7 +391,7 @@ class TestStateFile:
         assert seen(play(*events, **members), "stateFile")["format"] == "v2"
         assert seen(play(*events, {"at": "2s", "admit": "other"}, **members), "stateFile")["format"] == "v4"
 
-    def test_a_damaged_one_is_told_with_the_kubelets_words(self) -> None:
+    def test_a_damaged_one_is_reported_with_the_kubelets_words(self) -> None:
         simulation = play(ADMIT, {"at": "1s", "stateFile": {"text": "{"}}, {"at": "2s", "kubelet": "restart"})
         assert "please drain this node" in seen(simulation, "kubelet")["error"]
         assert seen(simulation, "stateFile")["error"] == "unexpected end of JSON input"
@@ -402,13 +402,13 @@ BY_POD = {"version": "1.38", "podScaleDownGrace": True, "config": config(cpuMana
 
 
 class TestGraceOfPods:
-    """The announced redesign: the wait is on disk, with its end and the boot that it began in."""
+    """The announced redesign: the wait is on disk, with its end and the boot in which it began."""
 
     def play(self, *events: dict[str, Any], until: str = "1m") -> Simulation:
         away = {"at": "3s", "kubelet": "stop"}
         return play(ADMIT, UP, DOWN, away, *events, kubelet=BY_POD, pods=[GRACEFUL], until=until)
 
-    def test_a_wait_goes_on_where_it_was(self) -> None:
+    def test_a_wait_continues_after_a_restart(self) -> None:
         assert writes(self.play({"at": "4s", "kubelet": "start"}))[-1] == (8 * SECOND, "1-2,11")
 
     def test_a_wait_that_has_ended_meanwhile_is_over_with_the_first_pass(self) -> None:
@@ -416,13 +416,13 @@ class TestGraceOfPods:
         assert writes(simulation)[-1] == (20 * SECOND, "1-2,11")
         assert container(simulation)["actual"] == "3"
 
-    def test_what_is_taken_back_meanwhile_ends_the_wait(self) -> None:
+    def test_a_meanwhile_reverted_resize_ends_the_wait(self) -> None:
         back = {"at": "3500ms", "resize": {"pod": "dpdk", "cpu": 4}}
         simulation = self.play(back, {"at": "4s", "kubelet": "start"})
         assert container(simulation)["cgroup"] == "1-2,11-12"
         assert simulation.world.disk.waits == {}
 
-    def test_another_size_asked_for_meanwhile_begins_a_new_wait(self) -> None:
+    def test_another_size_requested_meanwhile_begins_a_new_wait(self) -> None:
         further = {"at": "3500ms", "resize": {"pod": "dpdk", "cpu": 2}}
         simulation = self.play(further, {"at": "4s", "kubelet": "start"})
         assert writes(simulation)[-1] == (9 * SECOND, "1,11")
@@ -438,23 +438,23 @@ class TestGraceOfPods:
 
 
 class TestOtherManagers:
-    def test_memory_comes_back_from_its_own_file(self) -> None:
-        told_kubelet = kubelet(
+    def test_memory_is_restored_from_its_own_file(self) -> None:
+        configured = kubelet(
             memoryManagerPolicy="Static",
             kubeReserved={"memory": "1Gi"},
             evictionHard={"memory.available": "0%"},
             reservedMemory=[{"numaNode": 0, "limits": {"memory": "1Gi"}}],
         )
         events = [ADMIT, {"at": "0s", "admit": "other"}, {"at": "5500ms", "kubelet": "restart"}]
-        simulation = play(*events, kubelet=told_kubelet, until="6s")
+        simulation = play(*events, kubelet=configured, until="6s")
         assert seen(simulation, "kubelet")["running"]
         assert simulation.world.kubelet is not None
         assert len(simulation.world.kubelet.node.memory.state.blocks) == 2
         damaged = {"at": "5s", "stateFile": {"file": "memory_manager_state", "text": "{}"}}
-        simulation = play(*events, damaged, kubelet=told_kubelet, until="6s")
+        simulation = play(*events, damaged, kubelet=configured, until="6s")
         assert "memory_manager_state" in seen(simulation, "kubelet")["error"]
 
-    def test_metrics_follow_who_has_what(self) -> None:
+    def test_metrics_follow_assignments(self) -> None:
         name = "kubelet_cpu_manager_exclusive_cpu_allocation_count"
         counts = [seen(play(ADMIT, UP, DOWN, until=end), "metrics")[name] for end in ("2001ms", "7s", "8s")]
         assert counts == [4, 4, 3]

@@ -1,4 +1,4 @@
-"""What logs of several releases tell, line by line: the same events in other words."""
+"""Logs of several releases, line by line: the same events in different words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reported(name: str, *kinds: LogEventKind) -> list[LogEvent]:
     ("name", "version"),
     [("kubelet-1.27.log", "v1.27.4"), ("kubelet-1.31.jsonl", "v1.31.2"), ("kubelet-1.36.jsonl", "v1.36.0")],
 )
-def test_releases_tell_who_gets_which_cpus(name: str, version: str) -> None:
+def test_releases_log_assigned_cpus(name: str, version: str) -> None:
     assert {each.version for each in reported(name, LogEventKind.STARTED)} == {version}
     (assigned,) = reported(name, LogEventKind.ASSIGNED)
     assert (assigned.uid, assigned.container, str(assigned.cpus)) == ("uid-web", "app", "1,5")
@@ -49,20 +49,18 @@ def test_releases_tell_who_gets_which_cpus(name: str, version: str) -> None:
         ("kubelet-1.36.jsonl", [("shop/odd", "", ODD), ("shop/odd", "SMTAlignmentError", ODD)]),
     ],
 )
-def test_rejections_come_with_what_the_release_says_of_them(
-    name: str, found: list[tuple[str, str, str]]
-) -> None:
+def test_rejections_have_the_message_of_the_release(name: str, found: list[tuple[str, str, str]]) -> None:
     assert [(each.pod, each.reason, each.text) for each in reported(name, LogEventKind.REJECTED)] == found
 
 
-def test_a_start_that_fails_says_why() -> None:
+def test_a_failed_start_has_its_reason() -> None:
     (failed,) = reported("kubelet-1.31.jsonl", LogEventKind.START_FAILED)
     assert failed.text == f"start cpu manager error: {STATE}"
     first, second = reported("kubelet-1.31.jsonl", LogEventKind.STARTED)
     assert (first.process, second.process) == ("77", "91")
 
 
-def test_events_of_the_recorder_count_where_they_reject() -> None:
+def test_events_of_the_recorder_count_if_they_reject() -> None:
     line = (
         'I0823 12:00:00.000001 1 event.go:1] "Event occurred" object="a/b" kind="Pod" type="{}" '
         'reason="{}" message="m"'
@@ -96,7 +94,7 @@ def test_events_of_the_recorder_count_where_they_reject() -> None:
         ("map[cpu:[{NUMANodeAffinity:21 Preferred:true}]]", {"cpu": ""}),
     ],
 )
-def test_hints_come_as_go_prints_them_or_as_json(printed: str, hints: dict[str, str]) -> None:
+def test_hints_are_read_as_go_prints_them_or_as_json(printed: str, hints: dict[str, str]) -> None:
     line = f'I0823 12:34:51.000431 1 x.go:1] "TopologyHints" hints={printed} pod="a/b" containerName="c"'
     (event,) = read_events(line, "x")
     assert (event.pod, event.container, dict(event.hints)) == ("a/b", "c", hints)
@@ -108,7 +106,7 @@ def test_times_never_go_back() -> None:
     assert late.at == early.at
 
 
-def test_a_list_that_is_cut_off_is_named_with_its_line() -> None:
+def test_a_truncated_list_is_reported_with_its_line() -> None:
     text = '\nI0823 12:00:00.000001 1 state_mem.go:88] "Updated default CPUSet" cpuSet="0-'
     with pytest.raises(InputError) as raised:
         list(read_events(text + '"', "kubelet.log"))

@@ -1,4 +1,4 @@
-"""A kubelet's log is replayed: the engine decides on the same pods, and what is different is named."""
+"""A kubelet's log is replayed: the engine decides on the same pods, and differences are named."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EDITS = [
         "nodes 0 preferred",
     ),
     (
-        "another hint that all come to",
+        "another merged hint",
         'bestHint={NUMANodeAffinity:01 Preferred:true} pod="shop/web"',
         'bestHint={NUMANodeAffinity:<nil> Preferred:false} pod="shop/web"',
         'hints["shop/web/app"].best',
@@ -52,7 +52,7 @@ EDITS = [
         "nodes 0 preferred",
     ),
     (
-        "hints for a resource that the engine asks nobody for",
+        "hints for a resource without a provider in the engine",
         "hints=map[cpu:[{",
         "hints=map[memory:[{NUMANodeAffinity:01 Preferred:true}] cpu:[{",
         'hints["shop/web/app"].memory',
@@ -60,7 +60,7 @@ EDITS = [
         None,
     ),
     (
-        "hints for devices, of which a replay knows nothing",
+        "hints for devices, which a replay does not know",
         "hints=map[cpu:[{",
         "hints=map[nvidia.com/gpu:[{NUMANodeAffinity:01 Preferred:true}] cpu:[{",
         None,
@@ -68,19 +68,19 @@ EDITS = [
         None,
     ),
     ("no CPUs", '"Updated desired CPUSet"', '"x"', 'containers["shop/web/app"].cpus', "", "1,5"),
-    ("an end that nobody tells", '"Allocate error"', '"x"', None, None, None),
+    ("an unlogged end", '"Allocate error"', '"x"', None, None, None),
 ]
 
 
 @pytest.mark.parametrize("name", ["kubelet-1.27.log", "kubelet-1.36.jsonl"])
-def test_a_kubelet_that_did_what_it_should_has_no_difference(name: str) -> None:
+def test_a_correct_kubelet_has_no_difference(name: str) -> None:
     simulation = replay(load(LOGS / name))
     assert simulation.failures == []
     assert simulation.checked == 4
     assert [life.name for life in simulation.world.pods.values()] == ["shop/agent", "shop/odd"]
 
 
-def test_a_start_that_failed_is_a_difference_where_the_engine_would_start() -> None:
+def test_a_failed_start_is_a_difference_if_the_engine_would_start() -> None:
     timeline = load(LOGS / "kubelet-1.31.jsonl")
     failures = replay(timeline).failures
     assert [(each.what, each.expected, each.found) for each in failures] == [
@@ -95,7 +95,7 @@ def test_a_start_that_failed_is_a_difference_where_the_engine_would_start() -> N
 @pytest.mark.parametrize(
     ("old", "new", "what", "stated", "engine"), [each[1:] for each in EDITS], ids=[each[0] for each in EDITS]
 )
-def test_the_first_difference_is_what_the_kubelet_did_otherwise(
+def test_the_first_difference_is_the_kubelets_deviation(
     old: str, new: str, what: str | None, stated: str | None, engine: str | None, tmp_path: Path
 ) -> None:
     log = tmp_path / "kubelet.log"
@@ -107,7 +107,7 @@ def test_the_first_difference_is_what_the_kubelet_did_otherwise(
     assert found[:1] == ([(what, stated, engine)] if what is not None else [])
 
 
-def test_what_hints_come_to_is_not_compared_where_devices_count(tmp_path: Path) -> None:
+def test_merged_hints_are_not_compared_if_devices_count(tmp_path: Path) -> None:
     listed = yaml.safe_load(Path(PODS).read_text())
     for pod in listed["items"]:
         for container in pod["spec"]["containers"]:
@@ -129,7 +129,7 @@ def edited(change: Callable[[str], str], tmp_path: Path) -> Path:
     return log
 
 
-def test_what_the_log_has_not_is_said(tmp_path: Path) -> None:
+def test_gaps_in_the_log_are_reported(tmp_path: Path) -> None:
     sources = Sources()
     pods = tmp_path / "pods.yaml"
     pods.write_text(yaml.safe_dump_all([{"apiVersion": "v1", "kind": "Pod", **POD}]))
@@ -157,7 +157,7 @@ def test_cpus_from_a_state_file_are_named(tmp_path: Path) -> None:
 
 
 def test_another_process_is_another_kubelet(tmp_path: Path) -> None:
-    """Without the line of its version, too: what it decides on again is not admitted a second time."""
+    """Even without the line with its version: a pod that it handles again is not admitted a second time."""
     again = (
         'I0823 12:35:40.000001    9999 kubelet.go:1] "SyncLoop ADD" source="api" pods=[shop/agent shop/web]\n'
         'I0823 12:35:40.000002    9999 policy_static.go:1] "Static policy: container already present in '
@@ -188,7 +188,7 @@ def test_another_process_is_another_kubelet(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_logs_that_cannot_be_used_are_refused_with_their_place(
+def test_unusable_logs_are_rejected_with_their_place(
     text: str, where: str, message: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "kubelet.log"
@@ -198,7 +198,7 @@ def test_logs_that_cannot_be_used_are_refused_with_their_place(
     assert raised.value.where == f"{log}{where}"
 
 
-def test_a_timeline_has_pods_and_kubelet_of_its_own() -> None:
+def test_a_timeline_has_its_own_pods_and_kubelet() -> None:
     name = "fixtures/timelines/scenario-1.yaml"
     for words in (
         TimelineInputs(name, filenames=(PODS,)),
@@ -214,10 +214,10 @@ def test_a_timeline_has_pods_and_kubelet_of_its_own() -> None:
     steps=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=8),
     machine=st.sampled_from([MACHINE, "synthetic:2s2n2c2t", "synthetic:2s4n6c2t"]),
 )
-def test_what_the_engine_decides_is_read_back_as_it_was(
+def test_a_printed_log_of_the_engine_is_read_back(
     minor: int, steps: list[tuple[bool, int]], machine: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A timeline that is printed as a kubelet would print it comes back, and has no difference."""
+    """A timeline printed as a kubelet's log is read back, and has no difference."""
     here: set[int] = set()
     events = []
     for second, (comes, number) in enumerate(steps, 1):
@@ -241,13 +241,13 @@ def test_what_the_engine_decides_is_read_back_as_it_was(
     pods = [{"apiVersion": "v1", "kind": "Pod", **shape(number)} for number in range(6)]
     (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
     back = load(folder / "kubelet.log", pods=str(folder / "pods.yaml"), machine=machine)
-    assert heard(back) == heard(timeline)
+    assert arrivals_and_removals(back) == arrivals_and_removals(timeline)
     assert replay(back).failures == []
     assert back.setup.release.minor == minor
 
 
-def heard(timeline: Timeline) -> list[tuple[int, str, str]]:
-    """List who comes and goes, by seconds from the first line, which the kubelet prints as it starts."""
+def arrivals_and_removals(timeline: Timeline) -> list[tuple[int, str, str]]:
+    """List added and removed pods, by seconds from the first line, which the kubelet prints at its start."""
     return [
         (moment.at, type(moment.event).__name__, moment.event.pod.pod.full_name)
         if isinstance(moment.event, Admit)
@@ -258,7 +258,7 @@ def heard(timeline: Timeline) -> list[tuple[int, str, str]]:
 
 
 def shape(number: int) -> dict[str, object]:
-    """Make one of six pods: of one CPU to six, an odd number of which full-pcpus-only refuses."""
+    """Make one of six pods: of one CPU to six, so full-pcpus-only rejects those with an odd number."""
     limits = {"cpu": number + 1, "memory": "1Gi"}
     container = {"name": "app", "image": "app", "resources": {"limits": limits}}
     return {"metadata": {"name": f"p{number}", "namespace": "default"}, "spec": {"containers": [container]}}

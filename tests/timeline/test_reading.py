@@ -1,4 +1,4 @@
-"""Timelines as text: what is read, and how every mistake is told with file, line and path."""
+"""Timelines as text: what is read, and how every mistake is reported with file, line and path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 from tests.timeline.replaying import OUTSIDE, config, document, read, small
 
 
-def test_what_is_left_out_has_a_default() -> None:
+def test_omitted_members_have_defaults() -> None:
     timeline = read({**document(), "kubelet": {}, "apiServer": {}})
     assert (timeline.setup.version, timeline.running, timeline.setup.preview) == ("1.36", True, True)
     assert timeline.server.gates.minor == 36
@@ -37,7 +37,7 @@ def test_what_is_left_out_has_a_default() -> None:
     assert (timeline.cgroup_version, timeline.defers_actual, timeline.until) == (2, True, 0)
 
 
-def test_a_kubelet_without_a_release_is_one_that_has_its_gates() -> None:
+def test_a_kubelet_without_a_release_gets_one_that_has_its_gates() -> None:
     def begun(gates: dict[str, bool], *events: dict[str, Any], **reported: str) -> Timeline:
         kubelet = {**reported, "config": config(featureGates=gates)}
         return read(document(*events, kubelet=kubelet, apiServer={}))
@@ -112,7 +112,7 @@ def test_every_kind_of_event_is_read() -> None:
     ]
 
 
-def test_masks_are_read_where_lists_are_and_need_no_quotes() -> None:
+def test_masks_are_accepted_like_lists_and_need_no_quotes() -> None:
     texts = ("0x6", "'0x6'", "'00000000,00000006'", "1-2", "'1-2'")
     for text in texts:
         events = [{"at": "1s", "cpus": {"offline": "MASK"}}]
@@ -122,7 +122,7 @@ def test_masks_are_read_where_lists_are_and_need_no_quotes() -> None:
 
 
 def kubelets(*changes: dict[str, Any], **members: Any) -> list[Kubelet]:
-    """Read the kubelets that one timeline has one after the other."""
+    """Read the successive kubelets of one timeline."""
     events = [{"at": f"{at}s", "kubelet": change} for at, change in enumerate(changes)]
     setups = []
     for moment in read(document(*events, **members)).moments:
@@ -132,7 +132,7 @@ def kubelets(*changes: dict[str, Any], **members: Any) -> list[Kubelet]:
     return setups
 
 
-def test_every_kubelet_is_told_what_changes_and_keeps_the_rest() -> None:
+def test_every_kubelet_gets_its_changes_and_keeps_the_rest() -> None:
     first, second, third = kubelets(
         {"action": "reconfigure", "config": {"cpuManagerPolicyOptions": {"scale-delay-time": "1s"}}},
         {"action": "reconfigure", "config": {"cpuManagerPolicyOptions": None, "maxPods": 5}},
@@ -175,19 +175,19 @@ def test_a_configuration_may_be_a_file_and_be_changed_later() -> None:
         ({"featureGates": {"NoSuchGate": True}}, KubeletFault),
     ],
 )
-def test_what_a_kubelet_refuses_to_load_is_no_error_of_the_timeline(
+def test_a_configuration_that_a_kubelet_rejects_is_not_an_error_of_the_timeline(
     reported: dict[str, Any], refusal: type
 ) -> None:
     setup = read(document(kubelet={"config": reported}, apiServer={})).setup
     if refusal is KubeletFault:
-        assert isinstance(setup.kubelet, Kubelet)  # its start finds that
+        assert isinstance(setup.kubelet, Kubelet)  # its start reports that
     else:
         assert isinstance(setup.kubelet, refusal)
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A timeline with problems, the place, and what is said."""
+    """A timeline with problems, the place, and the message."""
 
     name: str
     where: str
@@ -344,7 +344,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_a_mistake_is_told_with_its_place(mistake: Mistake) -> None:
+def test_a_mistake_is_reported_with_its_place(mistake: Mistake) -> None:
     events = [at(mistake.event)] if mistake.event is not None else []
     written = {**document(*events), **mistake.members}
     with pytest.raises(InputError) as raised:
@@ -355,20 +355,20 @@ def test_a_mistake_is_told_with_its_place(mistake: Mistake) -> None:
     assert mistake.hint in raised.value.hint
 
 
-def test_the_line_is_told() -> None:
+def test_the_line_is_reported() -> None:
     text = "apiVersion: cpuctl/v1alpha1\nkind: Timeline\nmachine: synthetic:1s1n1c1t\nevents:\n- at: never\n"
     with pytest.raises(InputError) as raised:
         read_timeline(text, "t.yaml", OUTSIDE)
     assert str(raised.value).startswith("t.yaml:5: events[0].at: expected a duration")
 
 
-def test_a_second_document_is_refused() -> None:
+def test_a_second_document_is_rejected() -> None:
     text = "apiVersion: cpuctl/v1alpha1\nkind: Timeline\nmachine: synthetic:1s1n1c1t\nevents: []\n---\n{}\n"
     with pytest.raises(InputError, match="found a second document"):
         read_timeline(text, "t.yaml", OUTSIDE)
 
 
-def test_expectations_are_brought_into_the_words_of_answers() -> None:
+def test_expectations_are_converted_to_the_format_of_answers() -> None:
     expect = {
         "containers": {"dpdk/app": {"cpus": "2-3,1", "pending": None, "actual": "2000m", "weight": 79}},
         "pods": {"dpdk": {"conditions": {"PodResizePending": "Deferred", "PodResizeInProgress": None}}},

@@ -1,4 +1,4 @@
-"""What does not happen as a timeline says it: who says no, why, and what stays as it was."""
+"""Steps of a timeline that are refused: which component refuses, why, and what stays unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IGNORED = [
     ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 3], "is not running"),
     ("a container that runs already", [ADMIT, {"at": "1s", "start": "dpdk/app"}], "is already running"),
     (
-        "a container that nobody can start",
+        "a container that cannot start",
         [ADMIT, {"at": "1s", "exit": "dpdk/app"}, STOP, {"at": "2s", "start": "dpdk/app"}],
         "no kubelet is running to start it",
     ),
@@ -43,7 +43,7 @@ IGNORED = [
     ),
     ("a second kubelet", [{"at": "1s", "kubelet": "start"}], "the kubelet is already running"),
     (
-        "a change of a state file that is gone",
+        "a change to a missing state file",
         [
             STOP,
             {"at": "2s", "stateFile": {"delete": True}},
@@ -56,18 +56,18 @@ PODS = [small(), "other=2,1Gi", "big=30,1Gi"]
 
 
 @pytest.mark.parametrize(("events", "why"), [case[1:] for case in IGNORED], ids=[case[0] for case in IGNORED])
-def test_what_makes_no_sense_is_told_and_passed_over(events: list[dict[str, Any]], why: str) -> None:
+def test_impossible_events_are_reported_and_ignored(events: list[dict[str, Any]], why: str) -> None:
     simulation = play(*events, pods=PODS)
     assert [entry.text for entry in reported(simulation, EntryKind.IGNORED)] == [why]
 
 
-def test_a_name_is_taken_once() -> None:
+def test_a_name_can_be_used_only_once() -> None:
     simulation = play(ADMIT, {"at": "1s", "admit": "dpdk"})
     (refused,) = reported(simulation, EntryKind.FORBIDDEN)
     assert refused.details["message"] == 'pods "dpdk" already exists'
 
 
-def test_an_older_api_server_takes_no_update_with_the_field() -> None:
+def test_an_older_api_server_rejects_an_update_with_the_field() -> None:
     simulation = play(
         ADMIT,
         {"at": "1s", "apiServer": {"version": "1.36"}},
@@ -80,7 +80,7 @@ def test_an_older_api_server_takes_no_update_with_the_field() -> None:
     assert container(simulation)["downward"] == "1,11"
 
 
-def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
+def test_an_api_server_rejects_a_change_of_the_qos_class() -> None:
     request = {"requests": {"cpu": 2}, "limits": {"cpu": 3}}
     simulation = play(ADMIT, {"at": "1s", "resize": {"pod": "dpdk", **request}})
     (refused,) = reported(simulation, EntryKind.FORBIDDEN)
@@ -88,7 +88,7 @@ def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
     assert container(simulation)["desired"] == "2"
 
 
-def test_an_api_server_keeps_what_a_pod_uses_whatever_it_takes_of_new_ones() -> None:
+def test_an_api_server_keeps_fields_in_use_even_if_it_drops_them_from_new_pods() -> None:
     """``DropDisabledPodFields``: pod-level resources in use outlive the gate."""
     own = {"requests": {"cpu": 2}, "limits": {"cpu": 4}}
     containers = [{"name": "app", "resources": {"requests": {"cpu": 1}}}]
@@ -107,7 +107,7 @@ def test_an_api_server_keeps_what_a_pod_uses_whatever_it_takes_of_new_ones() -> 
     ("minor", "why"), [(36, "cpu request 1 but limit 3"), (37, "a cpu limit of 3 but no request")]
 )
 def test_a_static_pod_has_the_defaults_of_its_own_kubelet(minor: int, why: str) -> None:
-    """From 1.37 on pod-level defaults are the API server's alone, which a static pod never gets to."""
+    """From 1.37 on only the API server applies pod-level defaults, and a static pod never reaches it."""
     static = {
         "metadata": {"name": "whole", "annotations": {"kubernetes.io/config.source": "file"}},
         "spec": {
@@ -122,7 +122,7 @@ def test_a_static_pod_has_the_defaults_of_its_own_kubelet(minor: int, why: str) 
 
 
 def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
-    """The operator's error of the KEP: the field is let in while some kubelets do not know it."""
+    """The operator's error of the KEP: the field is allowed while some kubelets do not know it."""
     server = {"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}}
     simulation = play(ADMIT, apiServer=server, **OLDER)
     (waits,) = reported(simulation, EntryKind.CONTAINER_WAITS)
@@ -131,8 +131,8 @@ def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
     assert seen(simulation, "pods")["default/dpdk"]["phase"] == "Pending"
 
 
-def test_a_kubelet_that_may_not_wait_refuses_to_start() -> None:
-    """KEP-6122: a delay above 0 without the gate of KEP-5554 is no configuration."""
+def test_a_kubelet_with_a_delay_but_without_the_gate_refuses_to_start() -> None:
+    """KEP-6122: a delay above 0 without the gate of KEP-5554 is not a valid configuration."""
     simulation = play(
         kubelet={"version": "1.37", "config": config(featureGates={"CPUManagerPolicyAlphaOptions": True})}
     )
@@ -155,14 +155,14 @@ def test_without_a_policy_nothing_is_written_and_nothing_is_shared() -> None:
     assert container(simulation, "other/other")["effective"] == "0-19"
 
 
-def test_a_first_kubelet_that_never_came_up_tells_the_scheduler_nothing() -> None:
+def test_a_first_kubelet_that_never_started_reports_nothing_to_the_scheduler() -> None:
     simulation = play({"at": "1s", "schedule": "other"}, kubelet={"version": "1.37", "running": False})
     assert seen(simulation, "scheduler") == {}
     assert seen(simulation, "pods")["default/other"]["phase"] == "Unscheduled"
 
 
-def test_version_1_keeps_what_it_cannot_write() -> None:
-    """The kernel refuses CPUs that do not run; the kubelet tries again with each pass, and says so once."""
+def test_version_1_keeps_a_set_that_it_cannot_replace() -> None:
+    """The kernel rejects offline CPUs; the kubelet tries again with each pass, and logs it once."""
     events: list[dict[str, Any]] = [
         ADMIT,
         {"at": "500ms", "cpus": {"offline": "12"}},
@@ -176,7 +176,7 @@ def test_version_1_keeps_what_it_cannot_write() -> None:
     assert container(simulation)["cgroup"] == "1-2,11-12"
 
 
-def test_an_edited_file_counts_at_the_next_start_only() -> None:
+def test_an_edited_file_counts_only_at_the_next_start() -> None:
     patch = {"entries": {"dpdk/app": None}, "defaultCpuSet": "0-19"}
     events: list[dict[str, Any]] = [
         ADMIT,
@@ -189,7 +189,7 @@ def test_an_edited_file_counts_at_the_next_start_only() -> None:
     assert container(play(*events))["cpus"] == "1,11", "it is admitted again, and given the same"
 
 
-def test_a_memory_state_that_is_no_state_stops_the_next_kubelet() -> None:
+def test_an_invalid_memory_state_stops_the_next_kubelet() -> None:
     edit = {"file": MEMORY_FILE, "text": "{}"}
     simulation = play(ADMIT, {"at": "1s", "stateFile": edit}, {"at": "2s", "kubelet": "restart"})
     assert seen(simulation, "kubelet")["running"] is False

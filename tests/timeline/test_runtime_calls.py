@@ -1,4 +1,4 @@
-"""What a runtime's plugin would say over the shipped timelines, against what their kubelets decide."""
+"""Requests and answers of a runtime's plugin for the shipped timelines, against the kubelets' decisions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def played(timeline_file: Path) -> Simulation:
 
 
 def followed(calls: list[RuntimeCall], *, boots: int) -> dict[tuple[str, str], int]:
-    """Do as a runtime does: return the CPUs of the containers that run in the end.
+    """Apply calls as a runtime does: return the CPUs of the containers that run in the end.
 
-    A machine that has gone down has none left, and nobody stopped them.
+    A machine that has gone down has no containers left, and none of them was stopped.
     """
     sets: dict[tuple[str, str], int] = {}
     for call in calls:
@@ -41,7 +41,7 @@ def followed(calls: list[RuntimeCall], *, boots: int) -> dict[tuple[str, str], i
 
 
 @pytest.mark.parametrize("name", SHIPPED, ids=lambda path: path.stem)
-def test_who_follows_the_answers_has_what_the_kubelet_decided(name: Path) -> None:
+def test_following_the_answers_gives_the_kubelets_decisions(name: Path) -> None:
     simulation = played(name)
     world, calls = simulation.world, simulation.calls
     assert calls is not None
@@ -58,14 +58,14 @@ def test_who_follows_the_answers_has_what_the_kubelet_decided(name: Path) -> Non
         assert sets == {each: cpus or sets[each] for each, cpus in decided.items()}
 
 
-def test_shipped_timelines_tell_something() -> None:
+def test_shipped_timelines_contain_calls() -> None:
     (story,) = (each for each in SHIPPED if each.stem == "several-containers")
     calls = played(story).calls
     assert calls is not None
     assert {each.event for each in calls.calls} >= {RuntimeEvent.CREATE, RuntimeEvent.UPDATE}
 
 
-def test_a_machine_that_goes_down_asks_nothing() -> None:
+def test_a_machine_that_goes_down_makes_no_calls() -> None:
     timeline = read(document({"at": "0s", "admit": "dpdk"}, {"at": "1s", "kubelet": "reboot"}, until="5s"))
     simulation = replay(timeline, RuntimeCalls())
     assert simulation.calls is not None
@@ -76,7 +76,7 @@ def test_a_machine_that_goes_down_asks_nothing() -> None:
     assert container(simulation)["cgroup"] == "1,11"
 
 
-def test_init_containers_come_and_go_before_the_others() -> None:
+def test_init_containers_start_and_end_before_the_others() -> None:
     pod = {
         "metadata": {"name": "dpdk"},
         "spec": {

@@ -1,4 +1,4 @@
-"""What a runtime was asked is replayed: pods from what their containers were given, CPU sets compared."""
+"""A log of a runtime's requests is replayed: pods from their containers' resources, CPU sets compared."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def amounts(resources: ResourceRequirements) -> tuple[dict[str, str], dict[str, 
     return tuple({name: str(each) for name, each in side.items()} for _, side in resources.sides)  # type: ignore[return-value]
 
 
-def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
+def test_the_kubelets_requests_match_the_engines_decisions(tmp_path: Path) -> None:
     sources = Sources()
     log = Log().run(WEB, APP).run(DB, MAIN).add("StopPodSandbox", after=60, pod=DB)
     timeline = load(tmp_path, log.written(), sources)
@@ -70,10 +70,10 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     assert "hunter2" not in repr(timeline)
 
 
-def test_what_a_real_runtime_was_asked(tmp_path: Path) -> None:
-    """Recorded by nri-logger 0.6.1 with containerd 1.7.24, whose containers a plugin gave CPUs by a plan.
+def test_the_requests_to_a_real_runtime(tmp_path: Path) -> None:
+    """Recorded by nri-logger 0.6.1 with containerd 1.7.24, while a plugin assigned CPUs from a plan.
 
-    Requests of which a replay takes nothing are left out (PostCreateContainer and its like).
+    Requests that a replay does not use are left out (PostCreateContainer and others).
     """
     simulation = replay(
         load(
@@ -93,7 +93,7 @@ def test_what_a_real_runtime_was_asked(tmp_path: Path) -> None:
     }
 
 
-def test_other_cpus_than_the_engine_picks_are_a_difference(tmp_path: Path) -> None:
+def test_cpus_other_than_the_engines_are_a_difference(tmp_path: Path) -> None:
     other = container(DB, "main", 2000, 2000, cpus="2,6", memory=GI)
     log = Log().run(WEB, APP).run(DB, other)
     (failure,) = replay(load(tmp_path, log.written())).failures
@@ -110,7 +110,7 @@ def line_of(text: str, what: str, count: int) -> int:
     return [number for number, line in enumerate(text.split("\n"), 1) if what in line][count - 1]
 
 
-def test_a_terminal_and_a_log_of_kubectl_tell_the_same(tmp_path: Path) -> None:
+def test_terminal_output_and_a_kubectl_log_are_read_the_same(tmp_path: Path) -> None:
     log = Log().run(WEB, APP).run(DB, MAIN)
     written = load(tmp_path, log.written())
     stamped = "".join(f"2026-03-02T10:00:00.1Z {line}\n" for line in log.written().splitlines())
@@ -122,8 +122,8 @@ def test_a_terminal_and_a_log_of_kubectl_tell_the_same(tmp_path: Path) -> None:
         ]
 
 
-def test_what_ran_already_keeps_its_cpus(tmp_path: Path) -> None:
-    """An engine that began anew would pick 1,5 for it, and 2,6 for the one that comes."""
+def test_a_container_that_runs_already_keeps_its_cpus(tmp_path: Path) -> None:
+    """A fresh engine would pick 1,5 for it, and 2,6 for the new one."""
     sources = Sources()
     main = container(DB, "main", 2000, 2000, cpus="3,7", memory=GI) | {"created_at": 5}
     app = APP | {"created_at": 7, "linux": APP["linux"]}
@@ -155,7 +155,7 @@ def test_a_container_that_ends_before_another_comes_is_an_init_container(tmp_pat
     assert any("assumed to be init containers: default/db" in each for each in sources.warnings)
 
 
-def test_restarts_and_new_sandboxes_leave_a_pod_where_it_is(tmp_path: Path) -> None:
+def test_restarts_and_new_sandboxes_do_not_move_a_pod(tmp_path: Path) -> None:
     log = Log().run(DB, MAIN)
     log.add("StopContainer", after=30, pod=DB, container=MAIN).add("CreateContainer", pod=DB, container=MAIN)
     log.add("StopPodSandbox", pod=DB).run(DB | {"id": "another"}, MAIN)
@@ -166,10 +166,8 @@ def test_restarts_and_new_sandboxes_leave_a_pod_where_it_is(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("synchronized", [False, True])
-def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
-    tmp_path: Path, synchronized: bool
-) -> None:
-    """It is deleted in the API then, and its CPUs are the other's, while its containers still end."""
+def test_a_forcibly_replaced_pod_is_gone_when_the_new_one_starts(tmp_path: Path, synchronized: bool) -> None:
+    """It is already deleted in the API and its CPUs are reassigned while its containers still end."""
     other = DB | {"uid": "uid-2", "id": "box2"}
     again = MAIN | {"pod_sandbox_id": "box2", "id": "again"}
     log = Log()
@@ -199,7 +197,7 @@ def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
     assert made in "\n".join(sources.warnings)
 
 
-def test_a_manifest_counts_where_there_is_one(tmp_path: Path) -> None:
+def test_a_manifest_takes_precedence(tmp_path: Path) -> None:
     sources = Sources()
     (tmp_path / "pods.yaml").write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: db}, spec: {containers: [{name: main, resources: "
@@ -212,7 +210,7 @@ def test_a_manifest_counts_where_there_is_one(tmp_path: Path) -> None:
     assert not any("made from" in each for each in sources.warnings)
 
 
-def test_a_resize_is_one_and_a_cpu_set_that_is_written_is_none(tmp_path: Path) -> None:
+def test_a_change_of_limits_is_a_resize_but_a_written_cpu_set_is_not(tmp_path: Path) -> None:
     set_only = {"cpu": {"shares": {}, "quota": {}, "period": {}, "cpus": "0,2-4,6-7"}}
     more = {"cpu": {"shares": {"value": 1024}, "quota": {"value": 200_000}, "period": {"value": 100_000}}}
     log = Log().run(WEB, APP)
@@ -226,7 +224,7 @@ def test_a_resize_is_one_and_a_cpu_set_that_is_written_is_none(tmp_path: Path) -
 
 
 def test_the_pool_is_compared_only_while_nothing_moves(tmp_path: Path) -> None:
-    """The kubelet has admitted db before the sandbox of web, whose containers share less already."""
+    """The kubelet has admitted db before the sandbox of web, so web's containers already share fewer CPUs."""
     early = container(WEB, "app", 500, 1000, cpus="0,2-4,6-7", memory=GI)
     busy = Log().run(WEB, early).run(DB, MAIN, after=2)
     assert replay(load(tmp_path, busy.written())).failures == []
@@ -234,7 +232,7 @@ def test_the_pool_is_compared_only_while_nothing_moves(tmp_path: Path) -> None:
     assert [each.expected for each in replay(load(tmp_path, calm.written())).failures] == ["0,2-4,6-7"]
 
 
-def test_a_node_without_the_policy_asks_for_no_cpus(tmp_path: Path) -> None:
+def test_a_node_without_the_policy_requests_no_cpus(tmp_path: Path) -> None:
     log = Log().run(DB, container(DB, "main", 2000, 2000, memory=GI))
     assert replay(load(tmp_path, log.written(), arguments="--cpu-manager-policy=none")).failures == []
     (failure,) = replay(load(tmp_path, log.written())).failures
@@ -256,13 +254,13 @@ def test_numbers_are_read_in_every_form() -> None:
         (Log().run(DB, container(DB, "main", 2000, 2000, cpus="5-1", memory=GI)).written(), "cpus: "),
     ],
 )
-def test_what_cannot_be_used_is_told_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:
+def test_unusable_requests_are_reported_with_their_line(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint) as raised:
         load(tmp_path, text)
     assert "nri.log" in raised.value.where
 
 
-def test_a_log_that_begins_or_ends_amid_a_request_is_read_as_far_as_it_goes() -> None:
+def test_a_log_that_begins_or_ends_within_a_request_is_read_as_far_as_possible() -> None:
     lines = Log().run(DB, MAIN).run(WEB, APP).written().split("\n")
     whole = [(each.name, each.objects.keys()) for each in read_requests("\n".join(lines), "log")]
     begun = [(each.name, each.objects.keys()) for each in read_requests("\n".join(lines[4:]), "log")]

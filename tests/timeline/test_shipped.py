@@ -1,4 +1,4 @@
-"""The shipped timelines: what the proposals say of a node's history, moment by moment.
+"""The shipped timelines: a node's history according to the proposals, moment by moment.
 
 Each expects something before, during and after; a copy of it whose delay is one millisecond short fails.
 """
@@ -32,9 +32,9 @@ REQUIRED = {
 _DELAY = re.compile(r"(?P<what>\bscale-delay-time: )(?P<value>[0-9]+m?s)\b")
 _PERIOD = re.compile(r"(?P<what>\bcpuManagerReconcilePeriod: )(?P<value>[0-9]+m?s)\b")
 _TOO_EARLY = re.compile(r"\.cgroup$|^kubelet\.running$")
-"""What must show it: a cgroup is written, or a kubelet starts although it is told to wait."""
+"""What must show it: a cgroup is written, or a kubelet starts, although it has to wait."""
 _ONLY_MEASURED = re.compile(r"^slis\.application\.longest$")
-"""In case A the delay does not affect when the set is applied, the KEP says: it is only waited for longer."""
+"""In case A the delay does not affect when the set is applied, as the KEP says: only the wait is longer."""
 _GRACE = "scaleDownGracePeriodSeconds: 5"
 
 
@@ -43,7 +43,7 @@ def played(text: str, name: str) -> Simulation:
 
 
 def shortened(text: str) -> str:
-    """Take a millisecond from the delay; where there is none, from the time until the next pass.
+    """Shorten the delay by a millisecond, or without a delay the time until the next pass.
 
     The announced field of pods counts in seconds.
     """
@@ -60,24 +60,24 @@ def _less(found: re.Match[str]) -> str:
     return found["what"] + duration_text(max(nanoseconds - MILLISECOND, 0))
 
 
-def test_all_stories_are_there() -> None:
+def test_all_required_timelines_exist() -> None:
     assert SHIPPED.keys() >= REQUIRED
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_it_comes_as_expected(name: str) -> None:
+def test_it_happens_as_expected(name: str) -> None:
     assert played(SHIPPED[name], name).failures == []
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_it_is_looked_at_before_during_and_after(name: str) -> None:
+def test_it_is_checked_before_during_and_after(name: str) -> None:
     timeline = read_timeline(SHIPPED[name], name, OUTSIDE)
     checked = [moment.at for moment in timeline.moments if moment.expect]
     assert len(set(checked)) >= 3
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_millisecond_less_is_noticed(name: str) -> None:
+def test_a_millisecond_less_is_detected(name: str) -> None:
     copy = shortened(SHIPPED[name])
     assert copy != SHIPPED[name]
     what = [failure.what for failure in played(copy, name).failures]
@@ -97,7 +97,7 @@ def test_the_volume_is_never_late(name: str) -> None:
 
 
 def test_the_example_names_every_action_and_its_comments_are_right() -> None:
-    """What it only mentions is right, too, once the comment sign is taken away."""
+    """Commented-out members are right, too, once they are uncommented."""
     whole = EXAMPLE.replace("# - {at", "- {at").replace("until: 15s\n", "")
     moments = yaml.safe_load(whole)["events"]
     assert {name for moment in moments for name in moment} >= set(ACTIONS)
@@ -107,7 +107,7 @@ def test_the_example_names_every_action_and_its_comments_are_right() -> None:
     played(whole, "example")
 
 
-def test_the_example_for_new_timelines_comes_as_expected() -> None:
+def test_the_example_for_new_timelines_happens_as_expected() -> None:
     simulation = played(EXAMPLE, "example")
     assert simulation.failures == []
     assert simulation.checked == 5

@@ -48,7 +48,7 @@ def found(files: dict[str, str]) -> UnitCommand:
 
 
 def test_k3s() -> None:
-    """The files first, then the command line; what k3s tells every kubelet, where it writes no drop-ins."""
+    """The files first, then the command line; flags that k3s passes to every kubelet, without drop-ins."""
     assert found(K3S) == UnitCommand(
         (
             "--cpu-manager-policy=static",
@@ -95,7 +95,7 @@ def test_where_k3s_takes_flags_from(files: dict[str, str], arguments: tuple[str,
     assert set(reported) == {f"--config-dir=/{drop_ins}/agent/etc/kubelet.conf.d", *arguments}
 
 
-def test_what_is_given_takes_the_place_of_what_k3s_says_or_adds_to_it() -> None:
+def test_given_flags_replace_or_extend_those_of_k3s() -> None:
     given = (
         "fail-swap-on=true",
         "eviction-hard+=pid.available<9",
@@ -113,7 +113,7 @@ def test_what_is_given_takes_the_place_of_what_k3s_says_or_adds_to_it() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["server", "agent", ""])
-def test_of_both_units_of_rke2_the_one_counts_that_is_wanted(wanted: str) -> None:
+def test_the_enabled_unit_of_rke2_counts(wanted: str) -> None:
     config = {"etc/rancher/rke2/config.yaml": "server: https://one:9345\nkubelet-arg: [max-pods=50]\n"}
     link = {f"etc/systemd/system/multi-user.target.wants/rke2-{wanted}.service": ""} if wanted else {}
     server = "usr/local/lib/systemd/system/rke2-server.service"
@@ -194,7 +194,7 @@ GAPS = [
 
 
 @pytest.mark.parametrize(("files", "gap"), GAPS)
-def test_what_files_do_not_tell(files: dict[str, str], gap: str) -> None:
+def test_what_files_do_not_show(files: dict[str, str], gap: str) -> None:
     reported = found({UNIT: "[Service]\nExecStart=/bin/k3s server\n", **files})
     assert reported.arguments is None
     assert reported.gap.startswith(gap)
@@ -204,7 +204,7 @@ def test_what_files_do_not_tell(files: dict[str, str], gap: str) -> None:
 @pytest.mark.parametrize(
     "closed", [CONFIG, f"{CONFIG}.d", "etc/rancher/k3s", DROP_INS, "var/lib/rancher/k3s/agent"]
 )
-def test_files_that_are_closed_to_us_may_hold_flags(closed: str) -> None:
+def test_unreadable_files_may_hold_flags(closed: str) -> None:
     class Closed(MemoryTree):
         def _refuse(self) -> NoReturn:
             raise unreadable(PermissionError(errno.EACCES, "denied"), closed)
@@ -219,7 +219,7 @@ def test_files_that_are_closed_to_us_may_hold_flags(closed: str) -> None:
 
     files = {**K3S, f"{DROP_INS}/00-k3s-defaults.conf": ""}
     reported = unit_command(FollowedFiles(Closed(files)))
-    if closed == DROP_INS:  # the kubelet's own drop-ins are read by whoever reads its configuration
+    if closed == DROP_INS:  # the kubelet's own drop-ins are read together with its configuration
         assert f"--config-dir=/{DROP_INS}" in (reported.arguments or ())
     else:
         assert (reported.arguments, reported.gap.startswith(f"/{closed}")) == (None, True)

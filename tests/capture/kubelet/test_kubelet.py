@@ -1,4 +1,4 @@
-"""The kubelet's files and flags: found where it has them, reduced to what is no secret."""
+"""The kubelet's files and flags: found where it has them, reduced to what is not secret."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ class Flags:
 FLAG_CASES = [
     Flags("a value behind =", ("--max-pods=5",), ("--max-pods=5",)),
     Flags("a value that follows", ("--max-pods", "5", "--root-dir=/k"), ("--max-pods=5", "--root-dir=/k")),
-    Flags("a switch has none", ("--fail-swap-on", "--max-pods=5"), ("--fail-swap-on=true", "--max-pods=5")),
+    Flags(
+        "a switch has no value", ("--fail-swap-on", "--max-pods=5"), ("--fail-swap-on=true", "--max-pods=5")
+    ),
     Flags("a switch turned off", ("--fail-swap-on=false",), ("--fail-swap-on=false",)),
     Flags("underscores", ("--cpu_manager_policy=static",), ("--cpu-manager-policy=static",)),
     Flags("an empty value", ("--reserved-cpus=",), ("--reserved-cpus=",)),
     Flags("a value that is missing", ("--max-pods",), ("--max-pods=",)),
     Flags("secrets", ("--token=X", "--token", "X", "-v=2", "X", "--kubeconfig=/k"), ()),
     Flags("values that hold =", ("--feature-gates=A=true,B=false",), ("--feature-gates=A=true,B=false",)),
-    Flags("nothing behind --", ("--", "--max-pods=5"), ()),
+    Flags("nothing after --", ("--", "--max-pods=5"), ()),
     Flags("one dash is another flag", ("-max-pods=5",), ()),
     Flags("repeated", ("--max-pods=5", "--max-pods=6"), ("--max-pods=5", "--max-pods=6")),
 ]
@@ -87,12 +89,12 @@ def test_a_drop_ins_deletion_and_spelling_stay() -> None:
         ("- SECRET\n", "it is not a KubeletConfiguration"),
     ],
 )
-def test_what_is_no_configuration_is_not_quoted(text: str, want: str) -> None:
+def test_an_invalid_configuration_is_not_quoted(text: str, want: str) -> None:
     with pytest.raises(ValueError, match=f"^{want}$"):
         reduced_configuration(text)
 
 
-def test_the_running_kubelet_says_where_its_files_are() -> None:
+def test_the_running_kubelet_determines_where_its_files_are() -> None:
     texts = {
         **process(7, "kubelet", SERVICE, "kubelet", "--config=etc/k.yaml", "--root-dir=/data/kubelet/"),
         "etc/k.yaml": f"{HEAD}maxPods: 5\n",
@@ -109,7 +111,7 @@ def test_the_running_kubelet_says_where_its_files_are() -> None:
     assert collected.kubelet.flags == ("--config=etc/k.yaml", "--root-dir=/data/kubelet/")
 
 
-def test_a_kubelet_without_a_configuration_file_has_none_whatever_lies_about() -> None:
+def test_a_kubelet_without_a_config_flag_has_no_configuration_although_a_file_exists() -> None:
     texts = process(7, "kubelet", SERVICE, "kubelet", "-v=2") | {"var/lib/kubelet/config.yaml": CONFIG}
     collected = recorded(texts)
     assert "var/lib/kubelet/config.yaml" not in collected.members
@@ -132,7 +134,7 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda stranger: stranger.name)
-def test_only_the_nodes_own_kubelet_is_believed(stranger: Stranger) -> None:
+def test_only_the_nodes_own_kubelet_is_trusted(stranger: Stranger) -> None:
     facts = recorded(stranger.texts).kubelet
     assert facts.flags is None
     assert facts.config_path == "/var/lib/kubelet/config.yaml"
@@ -150,7 +152,7 @@ def test_without_a_running_kubelet_the_usual_places_are_recorded() -> None:
     assert "etc/kubernetes/kubelet.conf.d/10-a.conf" in collected.members
 
 
-def test_drop_ins_are_recorded_from_where_they_are() -> None:
+def test_drop_ins_are_recorded_from_their_directory() -> None:
     directory = "/opt/kubelet.d"
     texts = {
         **process(7, "kubelet", SERVICE, "kubelet", f"--config-dir={directory}"),
@@ -180,7 +182,7 @@ def test_the_number_of_drop_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     ("closed", "state"),
     [("var/lib/kubelet/config.yaml", FileState.UNREADABLE), ("etc", FileState.RECORDED)],
 )
-def test_a_configuration_that_is_closed_to_us_is_not_absent(closed: str, state: FileState) -> None:
+def test_an_unreadable_configuration_is_not_absent(closed: str, state: FileState) -> None:
     collected = recorded(node_texts(), closed)
     assert collected.kubelet.config_state is state
     assert (Unreadable(closed, "permission denied") in collected.unreadable) == (state != "recorded")
@@ -197,8 +199,8 @@ def test_links_to_a_configuration_are_followed_inside_the_tree_only() -> None:
     )
 
 
-def test_links_in_the_place_of_state_files_are_not_followed() -> None:
-    """A state file is kept whatever is in it, so it must be the kubelet's own."""
+def test_links_in_place_of_state_files_are_not_followed() -> None:
+    """A state file is kept whatever it contains, so it must be the kubelet's own."""
     texts = {"var/lib/kubelet/cpu_manager_state": None, "etc/shadow": SECRETS[0]}
     assert not record(node(texts, follow=lambda _: "etc/shadow")).members
 
@@ -215,7 +217,7 @@ def test_the_whole_node() -> None:
 
 
 @pytest.mark.parametrize("path", ["var/run/cdi/dra.cpu.json", "run/cdi/dra.cpu.json"])
-def test_claims_that_are_prepared_are_recorded(path: str) -> None:
+def test_prepared_claims_are_recorded(path: str) -> None:
     env = f"DRA_CPUSET_{UID}=2-5"
     device = {"name": f"claim-{UID}", "containerEdits": {"env": [env]}}
     text = json.dumps({"kind": "dra.k8s.io/cpu", "devices": [device]})

@@ -1,4 +1,4 @@
-"""State files in a capture: what plugins have said stays on the node."""
+"""State files in a capture: data of plugins stays on the node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICES, CLAIMS = "device-plugins/kubelet_internal_checkpoint", "dra_manager_sta
 
 @pytest.mark.parametrize("name", RECORDED)
 @pytest.mark.parametrize("wrong", [False, True])
-def test_holders_and_the_verdict_on_the_checksum_stay(name: str, *, wrong: bool) -> None:
+def test_holders_and_the_result_of_the_checksum_stay(name: str, *, wrong: bool) -> None:
     file, text = RECORDED[name]["file"], RECORDED[name]["text"]
     before = inspect_state(text, file)
     if wrong:
@@ -29,7 +29,7 @@ def test_holders_and_the_verdict_on_the_checksum_stay(name: str, *, wrong: bool)
     assert [each.ok for each in after.checksums] == [RECORDED[name]["right"] and not wrong]
 
 
-def test_what_plugins_and_drivers_have_said_goes() -> None:
+def test_data_of_plugins_and_drivers_is_removed() -> None:
     devices = reduced_state(DEVICES, RECORDED["device-of-one-gpu"]["text"])
     assert '"AllocResp":null' in devices
     claims = reduced_state(CLAIMS, RECORDED["claim-1.30"]["text"])
@@ -39,7 +39,7 @@ def test_what_plugins_and_drivers_have_said_goes() -> None:
 
 @pytest.mark.parametrize("path", [DEVICES, CLAIMS])
 @pytest.mark.parametrize("text", ["", "{", "[5]", "[" * 100_000])
-def test_what_cannot_be_read_is_not_recorded(path: str, text: str) -> None:
+def test_unreadable_files_are_not_recorded(path: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"^it cannot be parsed"):
         reduced_state(path, text)
 
@@ -66,7 +66,7 @@ CDI = {
 }
 
 
-def test_of_the_drivers_file_the_cpus_of_claims_stay() -> None:
+def test_the_cpus_of_claims_in_the_drivers_file_stay() -> None:
     assert json.loads(reduced_cdi(json.dumps(CDI))) == {
         "kind": "dra.k8s.io/cpu",
         "devices": [{"name": "claim-7d5a", "containerEdits": {"env": ["DRA_CPUSET_7d5a=2-5"]}}],
@@ -75,6 +75,6 @@ def test_of_the_drivers_file_the_cpus_of_claims_stay() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"kind": "x", "devices": [{"name": "secret"}]}'])
-def test_what_is_no_cdi_specification_is_not_quoted(text: str) -> None:
+def test_an_invalid_cdi_specification_is_not_quoted(text: str) -> None:
     with pytest.raises(ValueError, match=r"^it is not a CDI specification$"):
         reduced_cdi(text)

@@ -1,4 +1,4 @@
-"""Which program a capture runs, and which it does not."""
+"""Which programs a capture runs, and which it does not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpuctl.capture.kubelet.running import installed_version
 
 @pytest.fixture
 def kubelet(tmp_path: Path) -> Path:
-    """Write a program that answers as the kubelet does, and leaves a trace when it is run."""
+    """Write a program that answers as the kubelet does, and leaves a trace when it runs."""
     return program(tmp_path / "kubelet", f"touch {tmp_path}/ran; echo Kubernetes v1.36.2+k3s1")
 
 
@@ -29,7 +29,7 @@ def requested(*paths: Path, owner: int | None = None, patience: float = 5) -> tu
     )
 
 
-def test_the_installed_kubelet_tells_its_version(kubelet: Path) -> None:
+def test_the_installed_kubelet_prints_its_version(kubelet: Path) -> None:
     assert requested(kubelet) == ("v1.36.2+k3s1", str(kubelet))
 
 
@@ -45,7 +45,7 @@ def test_a_program_that_others_may_write_is_never_run(mode: int, kubelet: Path, 
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_program_of_somebody_else_is_never_run(kubelet: Path, tmp_path: Path) -> None:
+def test_a_program_of_another_user_is_never_run(kubelet: Path, tmp_path: Path) -> None:
     assert requested(kubelet, owner=os.getuid() + 1) == ("", "")
     assert not (tmp_path / "ran").exists()
 
@@ -58,17 +58,17 @@ def test_a_link_is_never_run(kubelet: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["echo hello", "echo Kubernetes v1", "true", "printf '\\377'"])
-def test_another_answer_is_no_version(answer: str, tmp_path: Path) -> None:
+def test_an_unexpected_answer_is_not_a_version(answer: str, tmp_path: Path) -> None:
     assert requested(program(tmp_path / "other", answer)) == ("", "")
 
 
-def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+def test_a_program_that_does_not_answer_times_out(tmp_path: Path) -> None:
     started = time.monotonic()
     assert requested(program(tmp_path / "slow", "exec sleep 60"), patience=0.2) == ("", "")
     assert time.monotonic() - started < 10
 
 
-def test_it_gets_nothing_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_gets_nothing_from_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "1")
     curious = program(tmp_path / "curious", 'echo "Kubernetes v1.36.$((SECRET + 2))"')
     assert requested(curious)[0] == "v1.36.2"

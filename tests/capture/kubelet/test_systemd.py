@@ -31,7 +31,7 @@ def test_words(text: str, words: list[str]) -> None:
     assert split_words(text) == words
 
 
-def test_a_quote_that_is_not_closed_is_an_error() -> None:
+def test_an_unclosed_quote_is_an_error() -> None:
     with pytest.raises(ValueError, match="unclosed"):
         split_words('a "b')
 
@@ -110,22 +110,22 @@ No assignment
     ]
 
 
-def test_long_words_and_open_braces_take_no_longer_than_their_characters() -> None:
+def test_long_words_and_open_braces_take_linear_time() -> None:
     with seconds_below(5):
         assert split_words("a" * 500_000 + " b")[1:] == ["b"]
         assert with_variables(["${a" * 100_000], VARIABLES) == ["${a" * 100_000]
 
 
-def test_variables_make_no_command_that_linux_would_not_start() -> None:
+def test_variables_never_expand_to_a_command_that_linux_would_not_start() -> None:
     with pytest.raises(UnknownError, match="the command has more than 6291456 characters"):
         with_variables(["${A}" * 1000], {"A": "x" * 10_000})
 
 
-def test_what_is_no_character_stays_as_it_is() -> None:
+def test_an_invalid_character_stays_as_it_is() -> None:
     assert split_words("\\ud800") == ["\\ud800"]
 
 
-def test_a_nul_ends_a_line() -> None:
+def test_a_nul_byte_ends_a_line() -> None:
     assert list(settings("[Service]\nExecStart=/a\0Type=b")) == [
         ("Service", "ExecStart", "/a"),
         ("Service", "Type", "b"),

@@ -1,4 +1,4 @@
-"""What systemd would start a kubelet with, on nodes as kubeadm, OpenShift and others make them."""
+"""The command with which systemd would start a kubelet, on nodes as kubeadm, OpenShift and others set up."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_drop_ins_are_merged_by_name_and_the_higher_directory_hides() -> None:
     )
 
 
-def test_files_win_over_the_unit_and_later_files_over_earlier_ones() -> None:
+def test_files_override_the_unit_and_later_files_earlier_ones() -> None:
     lines = (
         "EnvironmentFile=/etc/a.env\nEnvironmentFile=-/etc/none.env\nEnvironmentFile=/etc/k*.env\n"
         "Environment=A=0 B=0 C=0 D=0\nUnsetEnvironment=D\nExecStart=-/usr/bin/kubelet ${A} ${B} ${C} [${D}]"
@@ -121,7 +121,7 @@ def test_files_win_over_the_unit_and_later_files_over_earlier_ones() -> None:
     assert command.arguments == ("1", "3", "0", "[]")
 
 
-def test_empty_values_forget_what_came_before() -> None:
+def test_empty_values_reset_earlier_ones() -> None:
     lines = (
         "Environment=A=1\nEnvironment=\nEnvironmentFile=/etc/gone\nEnvironmentFile=\nExecStart=/x\nExecStart="
     )
@@ -162,7 +162,7 @@ GAPS = [
 
 
 @pytest.mark.parametrize(("line", "gap"), GAPS)
-def test_what_files_do_not_tell(line: str, gap: str) -> None:
+def test_what_files_do_not_show(line: str, gap: str) -> None:
     command = found({UNIT: f"[Service]\n{line}" if line else ""})
     assert command.arguments is None
     assert command.gap.startswith(gap)
@@ -205,7 +205,7 @@ def test_without_a_unit_its_files_are_read_and_something_may_be_missing() -> Non
 START = "ExecStart=/usr/bin/kubelet"
 
 
-def test_files_beyond_number_are_not_passed_over_in_silence() -> None:
+def test_files_beyond_the_limit_are_not_skipped_silently() -> None:
     many = {f"etc/many/{number}": "A=b" for number in range(201)}
     drop_ins = {f"etc/systemd/system/kubelet.service.d/{number}.conf": "" for number in range(201)}
     for line, files, gap in (
@@ -218,6 +218,6 @@ def test_files_beyond_number_are_not_passed_over_in_silence() -> None:
         assert command.gap.startswith(gap)
 
 
-def test_what_is_no_name_of_a_host_stands_for_nothing() -> None:
+def test_an_invalid_host_name_expands_to_nothing() -> None:
     command = found({UNIT: f"[Service]\n{START} %H", "etc/hostname": "a" * 65})
     assert command.gap == "only systemd knows the value of %H"

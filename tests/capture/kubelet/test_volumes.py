@@ -1,4 +1,4 @@
-"""Files of downward API volumes: kept where they can be what a container reads of its CPUs."""
+"""Files of downward API volumes: kept if they may contain a container's CPUs."""
 
 from __future__ import annotations
 

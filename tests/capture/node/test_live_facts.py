@@ -1,4 +1,4 @@
-"""What an audit needs of a recording: starts of processes, their memory, counts of interrupts, names."""
+"""Facts that an audit needs from a recording: process starts, their memory, interrupt counts, names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NODES = {"sys/devices/system/node/has_memory": "0-1\n"}
 
 
 def bound(pid: int = 5) -> dict[str, str]:
-    """Return the files of a process that may use node 0 only, and has memory on both."""
+    """Return the files of a process that may use only node 0, and has memory on both."""
     texts = {name: text.replace("0-1\n", "0\n") for name, text in process(pid, "main", "/pod").items()}
     maps = "55 default anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4\n"
     return texts | {f"proc/{pid}/numa_maps": maps}
@@ -36,12 +36,12 @@ def test_start_and_flags_are_read_behind_the_name() -> None:
 @pytest.mark.parametrize(
     "text", ["", "5", "5 (x) S", "5 (x) S " + "y " * 40, "5 (x) S " + "9" * 30 + " 1" * 30]
 )
-def test_a_stat_that_is_none_tells_nothing(text: str) -> None:
+def test_an_invalid_stat_shows_nothing(text: str) -> None:
     found = only(process(5, "main", "/") | {"proc/5/stat": text})
     assert found.fixed is False
 
 
-def test_memory_is_asked_of_those_who_may_not_use_all_nodes() -> None:
+def test_memory_is_read_of_processes_that_may_not_use_all_nodes() -> None:
     assert only(NODES | bound()).memory == {0: 8192, 1: 4096}
     assert (
         only(NODES | process(5, "main", "/") | {"proc/5/numa_maps": "x N0=1 kernelpagesize_kB=4"}).memory
@@ -50,7 +50,7 @@ def test_memory_is_asked_of_those_who_may_not_use_all_nodes() -> None:
     assert only(bound()).memory is None
 
 
-def test_pages_of_files_are_nobodys() -> None:
+def test_pages_of_files_belong_to_no_process() -> None:
     text = (
         "55 default file=/lib/libc.so mapped=9 N1=9 kernelpagesize_kB=4\n"
         "56 bind:0 file=/anon_hugepage\\040(deleted) huge anon=1 N0=1 kernelpagesize_kB=2048\n"
@@ -92,7 +92,7 @@ def test_names_of_containers_are_recorded_without_their_logs() -> None:
     }
 
 
-def test_names_of_containers_become_pseudonyms_that_are_understood() -> None:
+def test_names_of_containers_become_matching_pseudonyms() -> None:
     """They are those of the state file and of the control groups."""
     collected = anonymized(recorded(node_texts() | {LOG: ""}))
     (path,) = (path for path in collected.members if path.startswith("var/log"))
@@ -136,7 +136,7 @@ def test_processes_read_back_as_they_were_written() -> None:
         "[" * 100_000,
     ],
 )
-def test_a_line_that_nobody_wrote_is_refused_with_its_number(line: str) -> None:
+def test_an_invalid_line_is_rejected_with_its_number(line: str) -> None:
     good = '{"pid":5,"cgroup":"/","threads":[]}'
     with pytest.raises(InputError) as error:
         list(recorded_processes(f"{good}\n{line}\n{good}\n"))

@@ -54,8 +54,8 @@ def test_v1_keeps_them_per_controller() -> None:
     }
 
 
-def test_groups_of_the_host_go_along_that_have_cpus_of_their_own() -> None:
-    """A partition among them has taken its CPUs from all others."""
+def test_groups_of_the_host_with_their_own_cpus_are_recorded() -> None:
+    """A partition among them takes its CPUs from all others."""
     lists = (
         "cpuset.cpus",
         "cpuset.cpus.partition",
@@ -104,7 +104,7 @@ def test_the_version_is_named(layout: Layout) -> None:
 
 
 def test_kubepods_is_found_at_any_depth_with_the_sets_above_it() -> None:
-    """As in kind, where a node is a container: the sets above bound those below."""
+    """As in kind, where a node is a container: the sets above limit those below."""
     inner = "docker/123/kubelet.slice/kubelet-kubepods.slice"
     kept = groups(
         {
@@ -130,7 +130,7 @@ def test_kubepods_is_found_at_any_depth_with_the_sets_above_it() -> None:
         ("init.scope", False),
     ],
 )
-def test_files_are_told_from_groups(name: str, want: bool) -> None:
+def test_files_are_distinguished_from_groups(name: str, want: bool) -> None:
     assert is_interface_file(name) is want
 
 

@@ -16,7 +16,7 @@ def only(texts: dict[str, str]) -> Process:
     return found
 
 
-def test_a_process_is_where_it_may_run() -> None:
+def test_a_process_is_recorded_with_its_allowed_cpus() -> None:
     found = only(process(80, "trading-engine", "/pod", "trade", "--fast", cpus="1-2", user=1000))
     assert found == Process(
         pid=80,
@@ -36,7 +36,7 @@ def test_every_thread_has_its_own_affinity() -> None:
     ]
 
 
-def test_a_process_that_ends_meanwhile_is_no_failure() -> None:
+def test_a_process_that_ends_meanwhile_is_not_a_failure() -> None:
     collected = recorded({"proc/5/cgroup": "0::/\n", **process(6, "left", "/")})
     assert [found.pid for found in collected.processes] == [6]
     assert collected.unreadable == ()
@@ -62,7 +62,7 @@ KINDS = [
     Kind("kthreadd", process(2, "kthreadd", "/", parent=0), kernel=True),
     Kind("its children", process(9, "kworker/0:1", "/", parent=2), kernel=True),
     Kind("others", process(9, "kworker/0:1", "/", parent=1), kernel=False),
-    Kind("told by the kernel", with_line(process(9, "x", "/"), "Kthread:\t1\n"), kernel=True),
+    Kind("marked by the kernel", with_line(process(9, "x", "/"), "Kthread:\t1\n"), kernel=True),
     Kind("denied by the kernel", with_line(process(2, "init", "/"), "Kthread:\t0\n"), kernel=False),
 ]
 
@@ -83,11 +83,11 @@ def test_kernel_threads_are_marked(kind: Kind) -> None:
         ("", ""),
     ],
 )
-def test_the_group_that_decides_on_cpus(text: str, want: str) -> None:
+def test_the_group_that_determines_cpus(text: str, want: str) -> None:
     assert deciding_cgroup(text) == want
 
 
-def test_a_line_of_json_for_every_process() -> None:
+def test_every_process_is_a_line_of_json() -> None:
     lines = [json.loads(line) for line in process_lines(recorded().processes).splitlines()]
     assert [line["pid"] for line in lines] == [1, 2, 9, 70, 80]
     assert lines[4] == {
@@ -110,7 +110,7 @@ def test_the_number_of_threads_and_their_text_are_bounded(
 
 
 def test_the_bound_on_text_is_never_too_low() -> None:
-    """Names of control characters and emoji take the most bytes a character."""
+    """Names of control characters and emoji take the most bytes per character."""
     for name in ("\x01" * 15, "\N{MOUSE FACE}" * 15, '"\\' * 7):
         found = Process(
             pid=5, cgroup=name, kernel=True, user=0, nested=False, threads=(Thread(5, name, None, None),) * 9
@@ -118,7 +118,7 @@ def test_the_bound_on_text_is_never_too_low() -> None:
         assert len(process_lines([found]).encode()) <= module._longest_line(found)
 
 
-def test_no_command_line_is_read_but_the_kubelets() -> None:
+def test_only_the_kubelets_command_line_is_read() -> None:
     """The one that is read is reduced to known flags."""
     text = process_lines(recorded(node_texts()).processes)
     assert "trade" not in text.replace("trading-engine", "")

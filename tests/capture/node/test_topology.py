@@ -1,4 +1,4 @@
-"""What is recorded of the machine reads back as the same machine."""
+"""The recorded machine reads back as the same machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MACHINES = Path(__file__).parents[3] / "fixtures" / "machines"
 
 
 def captured(source: Node, directory: Path) -> MachineSource:
-    """Record a node, and read the machine out of the archive."""
+    """Record a node, and read the machine from the archive."""
     path = directory / "node.tar.gz"
     with path.open("wb") as file:
         write_members(make_capture(record(source), cpuctl="test").members, file, Compression.GZIP)
@@ -38,18 +38,18 @@ def test_a_recorded_machine_is_read_back_identically(name: str, tmp_path: Path) 
     assert again.info == before.info
 
 
-def without_what_moves(machine: Machine) -> Machine:
-    """Leave out what changes from one moment to the next: free memory."""
+def without_free_memory(machine: Machine) -> Machine:
+    """Omit what changes from one moment to the next: free memory."""
     nodes = tuple(replace(each, free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
     return replace(machine, numa_nodes=nodes)
 
 
 def test_the_live_machine_is_read_back(tmp_path: Path) -> None:
     again, before = captured(live_node(), tmp_path), read_machine("live")
-    assert without_what_moves(again.machine) == without_what_moves(before.machine)
+    assert without_free_memory(again.machine) == without_free_memory(before.machine)
 
 
-def test_the_live_node_names_its_architecture_where_the_kernel_has_no_file_for_it() -> None:
+def test_the_live_node_names_its_architecture_if_the_kernel_has_no_file_for_it() -> None:
     assert live_node().architecture == os.uname().machine
     texts = {path: text for path, text in node_texts().items() if path != "proc/sys/kernel/arch"}
     collected = record(node(texts, architecture="riscv64"))
@@ -57,22 +57,22 @@ def test_the_live_node_names_its_architecture_where_the_kernel_has_no_file_for_i
     assert record(node(architecture="riscv64")).members["proc/sys/kernel/arch"] == "x86_64\n"
 
 
-def test_links_between_cpus_and_nodes_lead_to_each_other() -> None:
+def test_links_between_cpus_and_nodes_point_to_each_other() -> None:
     texts = {"sys/devices/system/cpu/cpu3/node1": None, "sys/devices/system/node/node1/cpu3": None}
     members = recorded(texts).members
     assert members["sys/devices/system/cpu/cpu3/node1"] == Link("../../node/node1")
     assert members["sys/devices/system/node/node1/cpu3"] == Link("../../cpu/cpu3")
 
 
-def test_a_kernel_without_numa_nodes_is_no_recording_that_lacks_them() -> None:
-    """Of all buses these two tell: a kernel with NUMA nodes has one of nodes."""
+def test_a_kernel_without_numa_nodes_differs_from_a_recording_without_them() -> None:
+    """Only these two buses matter: a kernel with NUMA nodes has a bus for them."""
     members = recorded(
         {"sys/bus/cpu/uevent": "", "sys/bus/node/uevent": "", "sys/bus/pci/uevent": ""}
     ).members
     assert {path for path in members if path.startswith("sys/bus")} == {"sys/bus/cpu", "sys/bus/node"}
 
 
-def test_other_files_of_the_kernel_stay_out() -> None:
+def test_other_files_of_the_kernel_are_not_recorded() -> None:
     cpu = "sys/devices/system/cpu"
     texts = {
         f"{cpu}/online": "0\n",
@@ -114,7 +114,7 @@ def test_cpuinfo_of_a_mainframe_loses_its_identification() -> None:
     assert reduced_cpuinfo(text) == "vendor_id       : IBM/S390\n"
 
 
-def test_cpus_near_pcie_roots_are_recorded_for_drivers_that_tell_them() -> None:
+def test_cpus_near_pcie_roots_are_recorded_for_drivers_that_publish_them() -> None:
     path = "sys/devices/pci0000:16/pci_bus/0000:16/cpulistaffinity"
     others = ("sys/devices/pci0000:16/0000:16:00.0/vendor", "sys/devices/pnp0/uevent")
     members = record(node({**node_texts(), path: "0-3\n", **dict.fromkeys(others, "1\n")})).members

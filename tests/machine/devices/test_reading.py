@@ -1,4 +1,4 @@
-"""Devices from a file: our own form, and the answers of the pod resources API as tools print them."""
+"""Devices from a file: our own format, and the answers of the pod resources API as tools print them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OURS = [
 
 
 @pytest.mark.parametrize(("text", "wanted"), [case[1:] for case in OURS], ids=[case[0] for case in OURS])
-def test_our_form(text: str, wanted: list[str]) -> None:
+def test_our_own_format(text: str, wanted: list[str]) -> None:
     document = ours(f"{GPU}: {{{text}}}")
     assert groups(document) == wanted
     follow_schema(yaml.safe_load(document), "devices")
@@ -84,14 +84,14 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("text", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_what_is_wrong_is_explained(text: str, message: str) -> None:
+def test_errors_are_explained(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read(text)
     assert message in str(caught.value)
     assert str(caught.value).startswith("devices.yaml")
 
 
-def test_every_refusal_but_counts_is_in_the_schema_too() -> None:
+def test_the_schema_rejects_everything_but_wrong_counts_too() -> None:
     validator = jsonschema.Draft202012Validator(json.loads(schema_text("devices")))
     beyond = ("more free", "two documents", "too many in all", "node too large", "number as key")
     for name, text, _ in REFUSED:
@@ -104,7 +104,7 @@ def test_every_refusal_but_counts_is_in_the_schema_too() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a tool writes members and 64-bit numbers; NUMA node 0 is left out by both."""
+    """How a tool writes members and 64-bit numbers; both omit NUMA node 0."""
 
     name: str
     resource_name: str
@@ -139,7 +139,7 @@ def answers(*documents: dict[str, Any]) -> str:
     return "\n".join(json.dumps(document, indent=2) for document in documents)
 
 
-def test_devices_by_node_and_who_holds_them(tool: Spelling) -> None:
+def test_devices_by_node_and_their_holders(tool: Spelling) -> None:
     allocatable = {
         "devices": [tool.devices("g0", [0]), tool.devices("g1", [0]), tool.devices("g2", [1])],
         "cpu_ids": [0, 1],
@@ -151,18 +151,18 @@ def test_devices_by_node_and_who_holds_them(tool: Spelling) -> None:
     assert holder == HeldDevices(namespace="default", pod="p", container="main", count=1)
 
 
-def test_a_device_next_to_several_nodes_comes_once_for_each(tool: Spelling) -> None:
+def test_a_device_near_several_nodes_is_listed_once_for_each(tool: Spelling) -> None:
     allocatable = {"devices": [tool.devices("n", [1]), tool.devices("n", [0]), tool.devices("m", [0, 1])]}
     assert groups(answers(allocatable)) == ["0-1: 2 total, 2 healthy, 2 free"]
 
 
-def test_a_device_without_topology_is_next_to_no_node(tool: Spelling) -> None:
+def test_a_device_without_topology_is_near_no_node(tool: Spelling) -> None:
     assert groups(answers({"devices": [tool.devices("d"), tool.devices("e", [])]})) == [
         "-: 2 total, 2 healthy, 2 free"
     ]
 
 
-def test_a_device_that_is_held_and_not_allocatable_is_unhealthy(tool: Spelling) -> None:
+def test_a_held_device_that_is_not_allocatable_is_unhealthy(tool: Spelling) -> None:
     text = answers(tool.listed("p", tool.devices("g1", [1])), {"devices": [tool.devices("g0", [0])]})
     assert groups(text) == ["0: 1 total, 1 healthy, 1 free", "1: 1 total, 0 healthy, 0 free"]
     (group,) = [group for group in read(text).inventory.resources[GPU] if group.held]
@@ -181,7 +181,7 @@ def test_an_empty_answer_is_a_list_without_pods(tool: Spelling) -> None:
     assert read("{}\n" + answers({"devices": [tool.devices("g0", [0])]})).in_use_known
 
 
-def test_containers_of_one_pod_hand_devices_on(tool: Spelling) -> None:
+def test_containers_of_one_pod_pass_devices_on(tool: Spelling) -> None:
     """An init container's devices go on to a later container."""
     pod = tool.listed("p", tool.devices("g0", [0]))
     pod[tool.pod_resources][0]["containers"].append({"name": "last", "devices": [tool.devices("g0", [0])]})
@@ -200,7 +200,7 @@ API_REFUSED = [
         "expected a whole number",
     ),
     (
-        "a node beyond all machines",
+        "a node number beyond all machines",
         {"devices": [{"resourceName": GPU, "deviceIds": ["a"], "topology": {"nodes": [{"ID": 1024}]}}]},
         "at most 1023",
     ),
@@ -211,7 +211,7 @@ API_REFUSED = [
 @pytest.mark.parametrize(
     ("document", "message"), [case[1:] for case in API_REFUSED], ids=[case[0] for case in API_REFUSED]
 )
-def test_what_the_api_does_not_answer_is_explained(document: dict[str, Any], message: str) -> None:
+def test_an_invalid_answer_is_explained(document: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         read(json.dumps(document))
     assert message in str(caught.value)
@@ -224,12 +224,12 @@ def test_two_pods_cannot_hold_one_device(tool: Spelling) -> None:
 
 
 @pytest.mark.parametrize(("total", "healthy", "free"), [(1, 2, 0), (2, 1, 2), (1, 1, -1)])
-def test_counts_that_contradict_each_other_are_no_group(total: int, healthy: int, free: int) -> None:
+def test_contradictory_counts_are_not_a_group(total: int, healthy: int, free: int) -> None:
     with pytest.raises(ValueError, match="expected free <= healthy <= total"):
         DeviceGroup(numa_nodes=CPUSet(), total=total, healthy=healthy, free=free)
 
 
-def test_nobody_holds_more_than_is_in_use() -> None:
+def test_containers_do_not_hold_more_devices_than_are_in_use() -> None:
     holder = HeldDevices(namespace="d", pod="p", container="c", count=2)
     with pytest.raises(ValueError, match="more than are in use"):
         DeviceGroup(numa_nodes=CPUSet(), total=2, healthy=2, free=1, held=(holder,))

@@ -37,7 +37,7 @@ def info_of(document: object) -> MachineInfo:
     return decode_machine_info(Cursor.at_root(load_documents(json.dumps(document), "m.json")[0]))
 
 
-def test_the_kubelets_view_is_taken_as_given() -> None:
+def test_the_kubelets_view_is_taken_as_recorded() -> None:
     assert info_of(GOOD) == MachineInfo(
         nodes=(
             InfoNode(
@@ -59,7 +59,7 @@ def test_the_kubelets_view_is_taken_as_given() -> None:
 
 
 def test_absent_values_are_those_of_go() -> None:
-    """A kubelet answers to such information with an error of its own, so it must be decodable."""
+    """A kubelet rejects such information with its own error, so it must be decodable."""
     document = {"topology": [{"node_id": 0, "cores": [{"thread_ids": []}, {"thread_ids": [1, 1]}]}]}
     cores = (InfoCore(socket_id=0, threads=()), InfoCore(socket_id=0, threads=(1, 1)))
     node = InfoNode(id=0, cores=cores, memory_known=False)
@@ -80,7 +80,7 @@ def test_the_kernels_view_is_rebuilt() -> None:
     assert "which omits offline CPUs" in machine.findings[0].message
 
 
-def test_a_package_of_unknown_number_is_no_numa_node() -> None:
+def test_a_package_with_an_unknown_number_is_not_a_numa_node() -> None:
     document = {
         "num_cores": 1,
         "topology": [{"node_id": -1, "cores": [{"thread_ids": [0], "socket_id": -1}]}],
@@ -90,7 +90,7 @@ def test_a_package_of_unknown_number_is_no_numa_node() -> None:
     assert info.nodes[0].id == -1
 
 
-def test_large_cores_take_no_longer_than_small_ones() -> None:
+def test_large_cores_are_read_as_fast_as_small_ones() -> None:
     """Thousands of threads in one core, and caches that all of them share."""
     caches = [L3 | {"id": number % 8} for number in range(20_000)]
     core = {"thread_ids": list(range(8192)), "caches": caches}

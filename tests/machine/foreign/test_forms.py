@@ -1,4 +1,4 @@
-"""One machine in many forms: each gives the same model, but for what the table says it lacks."""
+"""One machine in many formats: each gives the same model, except for what the table says it omits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_table_names_every_fact() -> None:
         ),
     ],
 )
-def test_the_guests_own_tools_tell_the_same_machine(
+def test_the_guests_own_tools_print_the_same_machine(
     recording: str, name: str, facts: set[MachineFact]
 ) -> None:
     kernels = read_machine(str(MACHINES / recording))
@@ -67,8 +67,8 @@ def test_the_guests_own_tools_tell_the_same_machine(
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_a_kubelet_is_told_the_same_by_lscpu(recording: str) -> None:
-    """Sockets, cores and uncore caches come out as from the kernel's own files."""
+def test_lscpu_gives_the_same_kubelets_view(recording: str) -> None:
+    """Sockets, cores and uncore caches are the same as from the kernel's own files."""
     kernels = read_machine(str(MACHINES / recording)).info
     printed = read_printed(tool_output(recording, "lscpu.txt"), "lscpu.txt").info
     assert [[core.threads for core in node.cores] for node in printed.nodes] == [
@@ -81,7 +81,7 @@ def test_a_kubelet_is_told_the_same_by_lscpu(recording: str) -> None:
 
 
 def ghw_report(machine: Machine) -> dict[str, Any]:
-    """Write what ghw prints of a machine: it goes by NUMA nodes, and splits caches among them."""
+    """Write what ghw prints of a machine: it groups by NUMA nodes, and splits caches among them."""
     nodes = []
     for node in machine.numa_nodes:
         cores = [core for core in machine.cores if core <= node.cpus]
@@ -124,7 +124,7 @@ def ghw_report(machine: Machine) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -> None:
+def test_ghw_prints_sockets_only_with_its_list_of_processors(recording: str) -> None:
     kernels = read_machine(str(MACHINES / recording)).machine
     report = ghw_report(kernels)
     topology = read_printed(json.dumps(report).encode(), "ghw.json")
@@ -155,7 +155,7 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     assert differences(kernels, whole.machine, whole.content) == {}
 
 
-def test_what_is_not_told_is_unknown_and_not_none() -> None:
+def test_missing_facts_are_unknown_and_not_absent() -> None:
     printed = read_printed(b"available: 1 nodes (0)\nnode 0 cpus: 0 1\n", "numactl.txt")
     machine = printed.machine
     assert (machine.cores_known, machine.caches_known, machine.hugepages_known) == (False, False, False)
@@ -182,11 +182,11 @@ def test_what_is_not_told_is_unknown_and_not_none() -> None:
         b"1,2\n",
     ],
 )
-def test_other_files_are_left_to_who_reads_archives(text: bytes) -> None:
+def test_other_files_are_left_to_the_archive_reader(text: bytes) -> None:
     assert recognised(text[:HEAD_BYTES]) is None
 
 
-def test_a_name_tells_nothing(tmp_path: Path) -> None:
+def test_the_format_is_recognized_independent_of_the_name(tmp_path: Path) -> None:
     path = tmp_path / "node.tar.gz"
     path.write_bytes(b"\xef\xbb\xbf\n# CPU,Core\n0,0\n1,0\n")
     source = read_machine(str(path))

@@ -1,4 +1,4 @@
-"""What ghw would not print is refused where it stands."""
+"""Text that ghw would not print is rejected with its place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def report(**changes: object) -> dict[str, Any]:
     return {"topology": {"architecture": "smp", "nodes": [NODE | changes]}}
 
 
-def test_the_section_alone_is_read_too() -> None:
+def test_the_topology_section_alone_is_read_too() -> None:
     machine = read_printed(json.dumps(report()["topology"]).encode(), "g").machine
     assert (str(machine.online), machine.hugepages_known, machine.memory_bytes) == ("0-1", False, None)
 
@@ -37,7 +37,7 @@ def test_the_section_alone_is_read_too() -> None:
         ({"topology": {"nodes": [{"id": number} for number in range(1025)]}}, "topology", "at most 1024"),
     ],
 )
-def test_what_ghw_would_not_print_is_refused_with_its_path(
+def test_text_that_ghw_would_not_print_is_rejected_with_its_path(
     document: object, where: str, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -47,13 +47,13 @@ def test_what_ghw_would_not_print_is_refused_with_its_path(
 
 
 REAL_CORES = (0, 10, 1, 2, 8, 9)
-"""The ids of the cores of either node, in the order in which ghw printed them."""
+"""The core ids of the two nodes, in the order in which ghw printed them."""
 
 
 def test_the_report_of_a_real_machine_of_two_nodes() -> None:
     """Facts of ``ghwc topology -f json`` in the tests of resource-topology-exporter: a Xeon of 2 x 6 cores.
 
-    Neighbouring CPUs are on different nodes, threads of a core are not in order, caches are not told.
+    Neighbouring CPUs are on different nodes, threads of a core are not in order, caches are missing.
     """
     threads = {0: [0, 12], 10: [10, 22], 1: [14, 2], 2: [16, 4], 8: [18, 6], 9: [20, 8]}
     nodes = [
@@ -86,9 +86,9 @@ def test_the_report_of_a_real_machine_of_two_nodes() -> None:
 
 
 def test_the_whole_report_of_a_real_virtual_machine() -> None:
-    """Facts of ``ghwc -f json`` in the tests of u-root's package health: a node of a cloud, with one CPU.
+    """Facts of ``ghwc -f json`` in the tests of u-root's package health: a cloud node with one CPU.
 
-    This release tells no amounts of huge pages, only their sizes, and no modules of memory.
+    This release prints no amounts of huge pages, only their sizes, and no memory modules.
     """
     core = {"id": 0, "total_threads": 1, "logical_processors": [0]}
     memory = {

@@ -1,4 +1,4 @@
-"""hwloc's XML against the kernel's own files of the same machine, and what is refused."""
+"""hwloc's XML against the kernel's own files of the same machine, and what is rejected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNEVEN = '<distances2 type="NUMANode"><indexes>0 1</indexes><u64values>1</u64val
 
 
 @pytest.mark.parametrize("text", [WRITTEN, THIRD], ids=["2", "3"])
-def test_hwloc_tells_the_same_machine_as_the_kernel(text: str) -> None:
+def test_hwloc_describes_the_same_machine_as_the_kernel(text: str) -> None:
     kernels = read_machine(str(MACHINES / "2s-2numa-32cpu.tar.xz"))
     machine, info, reported = read_printed(text.encode(), "hwloc.xml")
     assert differences(kernels.machine, machine, reported) == {}
@@ -39,7 +39,7 @@ def test_hwloc_tells_the_same_machine_as_the_kernel(text: str) -> None:
     ]
 
 
-def test_levels_that_are_missing_are_unknown_and_the_first_of_near_nodes_has_the_cpus() -> None:
+def test_missing_levels_are_unknown_and_the_first_near_node_has_the_cpus() -> None:
     machine, _, reported = read_printed(SMALL.encode(), "x")
     assert [(node.id, str(node.cpus)) for node in machine.numa_nodes] == [(0, "0-1"), (1, "")]
     assert (str(machine.offline), machine.cores_known, machine.sockets) == ("2", False, {})
@@ -47,7 +47,7 @@ def test_levels_that_are_missing_are_unknown_and_the_first_of_near_nodes_has_the
     assert len(reported.notes) == 2
 
 
-def test_a_kernel_without_nodes_has_none_though_hwloc_makes_one_up() -> None:
+def test_a_kernel_without_nodes_has_none_although_hwloc_adds_one() -> None:
     text = SMALL.replace("</topology>", '<support name="custom.exported_support"/></topology>')
     machine = read_printed(
         text.replace('os_index="0" cpuset', 'os_index="0" local_memory="9" cpuset').encode(), "x"
@@ -93,7 +93,7 @@ def test_a_kernel_without_nodes_has_none_though_hwloc_makes_one_up() -> None:
         ),
     ],
 )
-def test_what_hwloc_would_not_write_is_refused_with_its_line(
+def test_text_that_hwloc_would_not_write_is_rejected_with_its_line(
     old: str, new: str, where: str, message: str
 ) -> None:
     assert old in SMALL
@@ -110,7 +110,7 @@ def test_the_number_of_elements_is_limited() -> None:
         read_printed(text.encode(), "x")
 
 
-def test_distances_are_put_into_the_order_of_the_nodes() -> None:
+def test_distances_are_sorted_by_node() -> None:
     table = (
         '<distances2 type="NUMANode" name="NUMALatency" indexing="os"><indexes length="4">1 0 </indexes>'
         "<u64values>10 21 </u64values><u64values>31 10</u64values></distances2>"

@@ -1,4 +1,4 @@
-"""Machines written as hwloc's XML: read back the same, and what hwloc has no place for is said."""
+"""Machines written as hwloc's XML: read back the same, and what hwloc cannot represent is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ONE = CPU(0, CPUSet.parse("0"), numa_node=0, package_id=0, core_id=0)
 
 
 def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
-    """Write a machine, leaving nothing out, and read it; check that it is the same."""
+    """Write a machine completely, and read it back; check that it is the same."""
     text, notes = as_hwloc_xml(machine)
     assert notes == ()
     printed = read_printed(text.encode(), "hwloc")
@@ -47,7 +47,7 @@ def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_shipped_machines_come_back_with_all_that_the_form_tells(recording: str) -> None:
+def test_shipped_machines_are_read_back_with_all_that_the_format_contains(recording: str) -> None:
     machine = read_machine(str(MACHINES / recording)).machine
     again, facts = read_back(machine)
     assert facts >= HWLOC_2.recorded - {MachineFact.CORE_KINDS}
@@ -56,14 +56,14 @@ def test_shipped_machines_come_back_with_all_that_the_form_tells(recording: str)
 
 
 @pytest.mark.parametrize("description", DESCRIBED.values(), ids=DESCRIBED)
-def test_described_machines_come_back(description: str) -> None:
+def test_described_machines_are_read_back(description: str) -> None:
     machine = parse_synthetic(description)
     again, facts = read_back(machine)
     known = (again.cores_known, again.caches_known, again.hugepages_known, again.numa_known)
     assert known == (
         machine.cores_known,
         machine.caches_known
-        and bool(machine.caches),  # a file without caches does not say that there are none
+        and bool(machine.caches),  # a file without caches does not show that there are none
         machine.hugepages_known and bool(machine.numa_nodes),
         True,
     )
@@ -75,17 +75,17 @@ def test_described_machines_come_back(description: str) -> None:
 
 
 def test_a_node_without_cpus_may_come_before_the_one_that_has_all() -> None:
-    """Read by hwloc, both are near to the same CPUs; written here, one has none."""
+    """To hwloc, both are near the same CPUs; as written here, one has none."""
     again, _ = read_back(parse_synthetic("1s2n4c,nodes=0:/1:0-3,mem=8Gi/16Gi"))
     assert [str(node.cpus) for node in again.numa_nodes] == ["", "0-3"]
 
 
 @given(drawn())
 @settings(max_examples=60)
-def test_of_machines_that_contradict_themselves_the_first_things_come_back(machine: Machine) -> None:
+def test_of_contradictory_machines_the_first_values_are_read_back(machine: Machine) -> None:
     text, notes = as_hwloc_xml(machine)
     printed = read_printed(text.encode(), "hwloc")
-    surely = {
+    minimum = {
         MachineFact.OFFLINE,
         MachineFact.NUMA,
         MachineFact.BARE_NODES,
@@ -93,14 +93,14 @@ def test_of_machines_that_contradict_themselves_the_first_things_come_back(machi
         MachineFact.NODE_MEMORY,
         MachineFact.DISTANCES,
     }
-    assert surely <= printed.content.facts
-    content = printed.content if not notes else printed.content._replace(facts=frozenset(surely))
+    assert minimum <= printed.content.facts
+    content = printed.content if not notes else printed.content._replace(facts=frozenset(minimum))
     assert differences(machine, printed.machine, content) == {}
     lost = set(machine.sockets.values()) - set(printed.machine.sockets.values())
     assert bool(lost) == any("package of CPUs" in note for note in notes)
 
 
-def test_frequencies_capacities_clusters_dies_books_and_drawers_come_back() -> None:
+def test_frequencies_capacities_clusters_dies_books_and_drawers_are_read_back() -> None:
     cpus = tuple(
         CPU(
             number,
@@ -157,14 +157,14 @@ def test_a_package_without_a_number_gets_none() -> None:
         ),
     ],
 )
-def test_caches_that_hwloc_has_no_place_for_are_named(caches: tuple[Cache, ...], note: str) -> None:
+def test_caches_that_hwloc_cannot_represent_are_named(caches: tuple[Cache, ...], note: str) -> None:
     text, notes = as_hwloc_xml(replace(parse_synthetic("1s1n4c"), caches=caches))
     assert notes == (note,)
     kept = len(read_printed(text.encode(), "x").machine.caches)
     assert kept == (1 if "nested" in note else 0)
 
 
-def test_what_is_taken_for_true_is_said() -> None:
+def test_assumptions_are_reported() -> None:
     machine = replace(parse_synthetic("1n1c,hugepages-2Mi=1"), architecture="aarch64")
     assert as_hwloc_xml(machine)[1] == ("normal pages are assumed to be 4 KiB",)
     unknown = Machine(cpus=(ONE,), numa_known=False)
@@ -175,7 +175,7 @@ def test_what_is_taken_for_true_is_said() -> None:
     assert "discovery.numa" not in text
 
 
-def test_pages_that_are_not_huge_come_first_and_are_those_that_are_left() -> None:
+def test_normal_pages_come_first_and_are_the_remaining_memory() -> None:
     text, _ = as_hwloc_xml(parse_synthetic("1n1c,mem=1Gi,hugepages-2Mi=256"))
     pages = [each.attrib for each in ET.fromstring(text).iter("page_type")]  # noqa: S314  # our own text
     assert pages == [{"size": "4096", "count": "131072"}, {"size": "2097152", "count": "256"}]

@@ -1,4 +1,4 @@
-"""lscpu's three ways to tell of every CPU, with all that its versions do to rows of offline CPUs."""
+"""lscpu's three formats with a row for every CPU, and how its versions print rows of offline CPUs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JSON = """{"cpus": [
 
 
 @pytest.mark.parametrize("text", [PARSABLE, EXTENDED, JSON])
-def test_all_forms_tell_the_same(text: str) -> None:
+def test_all_formats_give_the_same_machine(text: str) -> None:
     machine, info, reported = read(text)
     assert (str(machine.online), str(machine.offline)) == ("0,2-3", "1")
     assert machine.present == CPUSet.parse("0-3")
@@ -53,25 +53,25 @@ def test_all_forms_tell_the_same(text: str) -> None:
     assert MachineFact.OFFLINE in reported.facts
 
 
-def test_frequencies_tell_kinds_of_cores() -> None:
+def test_frequencies_show_kinds_of_cores() -> None:
     machine = read(EXTENDED).machine
     assert [cpu.max_khz for cpu in machine.cpus] == [3_000_500, 2_000_000, 2_000_000]
     assert str(machine.core_kinds.efficiency) == "2-3"
 
 
-def test_cpus_without_any_place_run_where_no_cpu_has_one() -> None:
+def test_cpus_without_a_core_are_online_if_no_cpu_has_one() -> None:
     machine, _, reported = read("# CPU,Core,Socket,Node\n0,,,\n1,,,\n")
     assert (str(machine.online), machine.cores_known, machine.numa_known) == ("0-1", False, True)
     assert reported.facts == {MachineFact.NUMA}
 
 
-def test_a_cpu_without_a_core_does_not_run_where_others_have_one() -> None:
-    """Kernels of s390x tell the socket of an offline CPU."""
+def test_a_cpu_without_a_core_is_offline_if_others_have_one() -> None:
+    """Kernels of s390x show the socket of an offline CPU."""
     machine = read("# CPU,Core,Socket,Node\n0,,0,\n1,0,0,\n").machine
     assert (str(machine.online), str(machine.offline)) == ("1", "0")
 
 
-def test_columns_that_were_not_asked_for_are_unknown() -> None:
+def test_columns_that_were_not_requested_are_unknown() -> None:
     machine, _, reported = read("# CPU,Node\n0,0\n1,1\n")
     assert reported.facts == {MachineFact.NUMA}
     assert (machine.cores_known, machine.caches_known, machine.sockets) == (False, False, {})
@@ -85,14 +85,14 @@ def test_columns_that_were_not_asked_for_are_unknown() -> None:
         '{"cpus": [{"cpu": 0, "l1d:l1i:l2": "0:0:0"}, {"cpu": 1, "l1d:l1i:l2": "0:0"}]}',
     ],
 )
-def test_rows_that_leave_out_a_cache_do_not_say_which(text: str) -> None:
+def test_rows_with_a_missing_cache_leave_caches_unknown(text: str) -> None:
     machine, _, reported = read(text)
     assert (str(machine.online), machine.caches) == ("0-1", ())
     assert MachineFact.CACHES not in reported.facts
 
 
 def test_numbers_of_cores_repeat_on_arm_processors_with_clusters() -> None:
-    """Version 2.38 counts cores in each cluster: what shares no L2 is no core."""
+    """Version 2.38 counts cores within each cluster: CPUs without a common L2 are not one core."""
     machine, info, reported = read("# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,0,,0,0,0\n1,0,0,0,,1,1,1\n")
     assert [str(core) for core in machine.cores] == ["0", "1"]
     assert [core.threads for core in info.nodes[0].cores] == [(0,), (1,)]
@@ -100,7 +100,7 @@ def test_numbers_of_cores_repeat_on_arm_processors_with_clusters() -> None:
 
 
 def test_physical_numbers_of_cores_repeat_in_sockets() -> None:
-    """``lscpu -y`` prints the kernel's own."""
+    """``lscpu -y`` prints the kernel's own numbers."""
     machine = read("# CPU,Core,Socket\n0,0,0\n1,0,1\n").machine
     assert [str(core) for core in machine.cores] == ["0", "1"]
 
@@ -128,7 +128,9 @@ def test_physical_numbers_of_cores_repeat_in_sockets() -> None:
         ("# CPU" + ",x" * 99 + "\n", "lscpu", "has 100 columns, expected at most 64"),
     ],
 )
-def test_what_lscpu_would_not_print_is_refused_with_its_place(text: str, where: str, message: str) -> None:
+def test_text_that_lscpu_would_not_print_is_rejected_with_its_place(
+    text: str, where: str, message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         read(text)
     assert caught.value.where == where

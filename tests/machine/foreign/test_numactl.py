@@ -22,7 +22,7 @@ node   0   2
 """
 
 
-def test_nodes_without_cpus_and_sizes_that_are_not_known() -> None:
+def test_nodes_without_cpus_and_with_unknown_sizes() -> None:
     machine, info, reported = read_printed(GOOD.encode(), "n")
     assert [(node.id, str(node.cpus), node.memory_bytes, node.free_bytes) for node in machine.numa_nodes] == [
         (0, "0-1", 13402 << 20, 12 << 20),
@@ -57,7 +57,7 @@ def test_firmware_without_distances_leaves_them_unknown() -> None:
         ("node 0 cpus: 0 1", "node 0 cpus:", "n", "contains no online CPU"),
     ],
 )
-def test_what_numactl_would_not_print_is_refused_with_its_line(
+def test_text_that_numactl_would_not_print_is_rejected_with_its_line(
     old: str, new: str, where: str, message: str
 ) -> None:
     assert old in GOOD
@@ -67,6 +67,6 @@ def test_what_numactl_would_not_print_is_refused_with_its_line(
     assert message in caught.value.message
 
 
-def test_a_kernel_without_nodes_leaves_nothing_to_read() -> None:
+def test_a_kernel_without_nodes_gives_nothing_to_read() -> None:
     with pytest.raises(InputError, match="without NUMA support, which contains nothing else"):
         read_printed(b"No NUMA support available on this system.\n", "n")

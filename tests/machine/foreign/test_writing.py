@@ -1,4 +1,4 @@
-"""Machines written as other tools print them: what those print themselves, and read back the same."""
+"""Machines written in other tools' formats: equal to the tools' own output, and read back the same."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _gathered(cores: list[CPUSet], chosen: list[bool]) -> CPUSet:
 
 @given(drawn())
 @settings(max_examples=100)
-def test_drawn_machines_come_back(machine: Machine) -> None:
+def test_generated_machines_are_read_back(machine: Machine) -> None:
     printed = read_printed(as_lscpu(machine).encode(), "lscpu")
     assert printed.content.facts >= LSCPU
     assert differences(machine, printed.machine, printed.content) == {}
@@ -92,7 +92,7 @@ def test_shipped_machines_are_written_as_their_own_tools_print_them(recording: s
     ]
 
 
-def test_what_is_not_known_is_no_number() -> None:
+def test_unknown_values_are_not_printed_as_numbers() -> None:
     machine = Machine(
         cpus=(CPU(0, CPUSet.parse("0")), CPU(1, CPUSet.parse("1"))),
         numa_nodes=(NumaNode(0, CPUSet.parse("0")), NumaNode(2, CPUSet.parse("1"))),
@@ -115,13 +115,13 @@ def test_what_is_not_known_is_no_number() -> None:
     assert printed.content.facts == {MachineFact.NUMA, MachineFact.BARE_NODES}
 
 
-def test_a_cache_that_some_cpus_have_not_is_left_out_of_their_rows() -> None:
+def test_a_cache_that_some_cpus_do_not_have_is_left_out_of_their_rows() -> None:
     machine = parse_synthetic("1n2c")
     assert as_lscpu(replace(machine, caches=(Cache(2, "Unified", CPUSet.parse("1")),))) == (
         "# CPU,Core,Socket,Node,,L2\n0,0,0,0,,\n1,1,0,0,,0\n"
     )
 
 
-def test_without_numa_nodes_numactl_has_nothing_to_tell() -> None:
+def test_without_numa_nodes_numactl_has_nothing_to_print() -> None:
     with pytest.raises(InputError, match="has no NUMA nodes"):
         as_numactl(parse_synthetic("0n1c"))

@@ -1,4 +1,4 @@
-"""The API's messages as a kubelet sends them, written by hand, for servers and for seeds."""
+"""The API's messages as a kubelet sends them, encoded by hand, for servers and for seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    return varint(field << 3) + varint(value) if value else b""  # proto3 leaves out a zero
+    return varint(field << 3) + varint(value) if value else b""  # proto3 omits zeros
 
 
 def nested(field: int, message: bytes | str) -> bytes:

@@ -51,7 +51,7 @@ def test_both_answers(tmp_path: Path) -> None:
     assert answer.problems == ()
 
 
-def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
+def test_pods_that_are_not_listed_are_requested_separately(tmp_path: Path) -> None:
     requested = []
 
     def get(message: bytes, context: Any) -> bytes:
@@ -72,7 +72,7 @@ def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
     assert [each.full_name for each in answer.answered_pods] == ["ai/train", "kube-system/dns", "ai/late"]
 
 
-def test_not_more_are_asked_for_than_a_kubelet_answers_at_once(tmp_path: Path) -> None:
+def test_no_more_pods_are_requested_than_a_kubelet_answers_at_once(tmp_path: Path) -> None:
     def get(_message: bytes, _context: Any) -> bytes:
         return pods(pod("ai", "late"))
 
@@ -80,13 +80,13 @@ def test_not_more_are_asked_for_than_a_kubelet_answers_at_once(tmp_path: Path) -
         assert len(ask_kubelet(path, [f"ai/{number}" for number in range(100)]).alone) == 8
 
 
-def test_an_answer_of_many_frames(tmp_path: Path) -> None:
+def test_an_answer_in_many_frames(tmp_path: Path) -> None:
     many = pods(*(pod("load", f"pod-{n:06}", container("main", cpus=range(64))) for n in range(20_000)))
     with serving(tmp_path / "s", List=lambda *_: many) as path:
         assert call(path, LIST) == many
 
 
-def test_a_method_that_is_turned_off_leaves_the_other(tmp_path: Path) -> None:
+def test_a_disabled_method_leaves_the_other(tmp_path: Path) -> None:
     with serving(tmp_path / "s", List=lambda *_: LISTED) as path:
         answer = ask_kubelet(path)
     assert (answer.pods, answer.allocatable) == (decode_list(LISTED), None)
@@ -96,7 +96,7 @@ def test_a_method_that_is_turned_off_leaves_the_other(tmp_path: Path) -> None:
     )
 
 
-def test_a_refusal_in_its_words(tmp_path: Path) -> None:
+def test_a_refusal_is_reported_in_its_words(tmp_path: Path) -> None:
     def busy(_message: bytes, context: Any) -> bytes:
         import grpc
 
@@ -109,7 +109,7 @@ def test_a_refusal_in_its_words(tmp_path: Path) -> None:
     assert caught.value.hint.startswith("try again in a second")
 
 
-def test_bounds_of_time_and_size(tmp_path: Path) -> None:
+def test_limits_on_time_and_size(tmp_path: Path) -> None:
     def slow(_message: bytes, _context: Any) -> bytes:
         time.sleep(1)
         return b""

@@ -1,4 +1,4 @@
-"""The client against a server of frames: what no well-behaved server does, and what has to be said of it."""
+"""The client against a server of raw frames: what no well-behaved server does, and the resulting errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def status(code: str, text: str = "") -> bytes:
 
 @contextmanager
 def answering(path: Path, *frames: bytes) -> Iterator[str]:
-    """Send frames to the one who connects, once it has asked; end when it hangs up."""
+    """Send frames to a client after its request; end when it hangs up."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -45,7 +45,7 @@ def answering(path: Path, *frames: bytes) -> Iterator[str]:
                 link.recv(1 << 16)
                 link.sendall(b"".join(frames))
                 link.shutdown(socket.SHUT_WR)
-                with suppress(ConnectionResetError):  # it hangs up on what it does not want to read
+                with suppress(ConnectionResetError):  # it hangs up instead of reading the rest
                     while link.recv(1 << 16):
                         pass
 
@@ -105,13 +105,13 @@ def test_an_answer_with_all_that_servers_may_send(tmp_path: Path) -> None:
         ([frame(HEADERS, WHOLE | END, status("7"))], r"rejected \(gRPC status 7\): without a reason"),
     ],
 )
-def test_what_is_no_answer(tmp_path: Path, frames: list[bytes], why: str) -> None:
+def test_invalid_answers(tmp_path: Path, frames: list[bytes], why: str) -> None:
     with pytest.raises(InputError, match=why) as caught:
         requested(tmp_path, *frames)
     assert str(caught.value).startswith(f"{tmp_path}/kubelet.sock: ")
 
 
-def test_nobody_to_ask(tmp_path: Path) -> None:
+def test_no_server_to_connect_to(tmp_path: Path) -> None:
     def stated(path: Path) -> str:
         with pytest.raises(CpuctlError) as caught:
             call(str(path), "/v1.PodResourcesLister/List")
@@ -137,7 +137,7 @@ def test_a_socket_that_only_root_may_use(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_compressed_texts() -> None:
-    """RFC 7541, appendix C.4.1 and C.6.1, without their tables' entries."""
+    """RFC 7541, appendix C.4.1 and C.6.1, without the entries of their tables."""
     assert decode_headers(bytes.fromhex("418cf1e3c2e5f23a6ba0ab90f4ff")) == {}
     block = bytes.fromhex("00" + "88" + "25a849e95ba97d7f" + "89" + "25a849e95bb8e8b4bf")
     assert decode_headers(block) == {"custom-key": "custom-value"}

@@ -39,7 +39,7 @@ def camel(name: str) -> str:
 
 
 def as_grpcurl(value: Any) -> Any:
-    """Spell as protojson does: camel case, and 64-bit numbers as texts."""
+    """Format as protojson does: camel case, and 64-bit numbers as strings."""
     if isinstance(value, dict):
         return {camel(name): as_grpcurl(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def as_grpcurl(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("answer", [GO, as_grpcurl(GO)], ids=["Go", "grpcurl"])
-def test_json_says_what_the_wire_says(answer: Any) -> None:
+def test_json_matches_the_wire_format(answer: Any) -> None:
     assert printed(answer).pods == decode_list(LISTED)
 
 
@@ -58,7 +58,7 @@ def test_both_answers_in_one_file() -> None:
     assert both.problems == ()
 
 
-def test_what_is_not_there_is_a_problem() -> None:
+def test_a_missing_response_is_a_problem() -> None:
     no_list = ("answers.json: no response of List",)
     assert printed({"cpu_ids": [1]}) == PodResources(None, CPUSet.of([1]), no_list)
     no_cpus = ("answers.json: no response of GetAllocatableResources",)
@@ -75,12 +75,12 @@ def test_what_is_not_there_is_a_problem() -> None:
         ({"cpu_ids": ["-1"]}, r"cpu_ids\[0\]"),
     ],
 )
-def test_no_answer(answer: Any, place: str) -> None:
+def test_an_invalid_answer(answer: Any, place: str) -> None:
     with pytest.raises(InputError, match=place):
         printed(answer)
 
 
-def test_an_answer_of_get_is_of_one_pod() -> None:
+def test_an_answer_of_get_contains_one_pod() -> None:
     found = read_answers(b'{"podResources": {"namespace": "ai", "name": "train"}}', "x")
     assert (found.pods, list(found.alone)) == (None, ["ai/train"])
     assert found.answered_pods == (PodAllocation("ai", "train"),)

@@ -38,7 +38,7 @@ def test_a_whole_list() -> None:
 
 
 def test_what_other_writers_may_send() -> None:
-    """Numbers one by one instead of packed, and fields of later releases of every kind."""
+    """Numbers one by one instead of packed, and all kinds of fields of later releases."""
     assert decode_allocatable_cpus(number(2, 1) + number(2, 130) + packed(2, [0])) == CPUSet.parse("0-1,130")
     later = number(90, 7) + nested(91, "new") + b"\xe1\x05" + bytes(8) + b"\xe5\x05" + bytes(4)
     assert decode_allocatable_cpus(later + number(2, 1)) == CPUSet.of([1])
@@ -60,6 +60,6 @@ def test_what_other_writers_may_send() -> None:
         (pods(nested(1, b"\xff")), "can't decode byte 0xff"),
     ],
 )
-def test_no_message(message: bytes, why: str) -> None:
+def test_an_invalid_message(message: bytes, why: str) -> None:
     with pytest.raises(InputError, match=why):
         decode_list(message)

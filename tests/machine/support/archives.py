@@ -1,4 +1,4 @@
-"""Support archives in the shape that their tools give them, of machines that are described or recorded."""
+"""Support archives in the layout of their tools, of described or recorded machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER = "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COM
 
 
 def processes(command: str = COMMAND) -> str:
-    """Write what ``ps auxwwwm`` prints of a node with a kubelet and somebody who talks of one."""
+    """Write what ``ps auxwwwm`` prints of a node with a kubelet and another process that names it."""
     return (
         f"{HEADER}root           1  0.0  0.0 169844 13128 ?        -    08:00   0:02 /sbin/init\n"
         f"{THREADS}root        1984  2.1  0.6 3131844 99812 ?      -    08:01   0:12 {command}\n{THREADS}"
@@ -62,7 +62,7 @@ def sosreport_files(machine: Mapping[str, str] | None = None, /, **more: str) ->
 
 
 def crictl_output(uid: str, pod: str, *containers: str, namespace: str = "shop") -> dict[str, str]:
-    """Write what ``crictl inspectp`` and ``crictl inspect`` print of a pod, where sos keeps it.
+    """Write what ``crictl inspectp`` and ``crictl inspect`` print for a pod, at the path that sos uses.
 
     The ids of containers are their names and their pod's UID.
     """
@@ -122,7 +122,7 @@ ExecStart=/usr/local/bin/kubenswrapper /usr/bin/kubelet --config=/etc/kubernetes
 
 
 def snapshot(files: Mapping[str, str | bytes] | None = None) -> bytes:
-    """Pack what ``gather-sysinfo snapshot`` does of a node: the files at the top, and cAdvisor's view."""
+    """Pack a node as ``gather-sysinfo snapshot`` does: the files at the top, and cAdvisor's view."""
     return tar_of({**(files or small_machine()), "machineinfo.json": "{}"})
 
 
@@ -197,7 +197,7 @@ def _stored(path: str, text: str, encoded: str = "") -> dict[str, object]:
 
 
 def gatherinfo_report(machine: Machine) -> str:
-    """Write what ``dracpu gatherinfo`` does of a machine, its keys in the order of their names."""
+    """Write the report of ``dracpu gatherinfo`` on a machine, its keys in alphabetical order."""
     caches = {cpu: cache.id for cache in machine.caches if cache.level == 3 for cpu in cache.cpus}
     lines = [
         f"  - clusterID: {-1 if cpu.cluster_id is None else cpu.cluster_id}\n    coreID: {cpu.core_id}\n"

@@ -1,4 +1,4 @@
-"""What the container runtime calls pods and containers, as a sosreport has it."""
+"""Names of pods and containers in the container runtime, from a sosreport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_pods_are_named_by_uid_and_containers_by_id() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["/pods/", "/containers/"])
-def test_either_of_them_names_the_pod(left_out: str) -> None:
+def test_either_file_names_the_pod(left_out: str) -> None:
     files = {path: text for path, text in crictl_output("u1", "db-0", "app").items() if left_out not in path}
     assert runtime_names(MemoryTree(files)).pods == {"u1": ("shop", "db-0")}
 
@@ -35,7 +35,7 @@ def test_older_reports_have_all_output_in_one_directory() -> None:
     assert (len(names.pods), len(names.containers)) == (1, 1)
 
 
-def test_what_no_kubelet_made_has_no_pod() -> None:
+def test_a_container_without_kubelet_labels_has_no_pod() -> None:
     files = {f"{CONTAINERS}/crictl_inspect_c": '{"status": {"id": "c", "labels": {}}}'}
     assert runtime_names(MemoryTree(files)) == ({}, {}, ())
 
@@ -55,7 +55,7 @@ def test_what_no_kubelet_made_has_no_pod() -> None:
         ("{" * 5000, "nesting is deeper"),
     ],
 )
-def test_output_that_is_none_is_told_and_costs_nothing_else(text: str, problem: str) -> None:
+def test_invalid_output_is_reported_and_affects_nothing_else(text: str, problem: str) -> None:
     files = crictl_output("u1", "db-0", "app") | {f"{CONTAINERS}/crictl_inspect_c": text}
     names = runtime_names(MemoryTree(files))
     assert (len(names.pods), len(names.containers)) == (1, 1)

@@ -1,4 +1,4 @@
-"""What the DRA driver for CPUs reports is the machine it runs on, as far as it knows it."""
+"""The report of the DRA driver for CPUs gives its machine, as far as the report covers it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def read(text: str, tmp_path: Path) -> Machine:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_it_is_the_machine_that_was_recorded(recorded: Path, tmp_path: Path) -> None:
-    """What the report leaves out is in the note: memory, distances, huge pages, caches below the last."""
+def test_it_is_the_recorded_machine(recorded: Path, tmp_path: Path) -> None:
+    """Facts that the report omits are in the note: memory, distances, huge pages, lower-level caches."""
     whole = read_machine(str(recorded)).machine
     machine = read(gatherinfo_report(whole), tmp_path)
     assert machine.cores == whole.cores
@@ -37,7 +37,7 @@ def test_it_is_the_machine_that_was_recorded(recorded: Path, tmp_path: Path) -> 
     )
 
 
-def test_kinds_of_cores_are_told(tmp_path: Path) -> None:
+def test_kinds_of_cores_are_read(tmp_path: Path) -> None:
     whole = read_machine("synthetic:1s1n4c1t").machine
     report = gatherinfo_report(whole).replace("standard", "p-core", 2).replace("standard", "e-core")
     machine = read(report.replace("uncoreCacheID: 0", "uncoreCacheID: -1"), tmp_path)

@@ -1,4 +1,4 @@
-"""A must-gather is a fleet: each of its nodes is the machine that was snapshotted, with its kubelet."""
+"""A must-gather is a fleet: each of its nodes is the machine in the snapshot, with its kubelet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def node(spec: str) -> MachineSource:
 
 
 @pytest.mark.parametrize("form", ["packed", "unpacked", "one directory up"])
-def test_a_node_is_the_machine_that_was_snapshotted(form: str, tmp_path: Path) -> None:
+def test_a_node_is_the_machine_in_its_snapshot(form: str, tmp_path: Path) -> None:
     with tarfile.open(RECORDED) as tar:
         recorded = {
             member.name: file.read() for member in tar if member.isreg() and (file := tar.extractfile(member))
@@ -63,7 +63,7 @@ def test_a_single_node_needs_no_name(tmp_path: Path) -> None:
     assert node(spec).info == node(f"{spec}#sno").info
 
 
-def test_the_rendered_machine_config_tells_how_the_kubelet_is_started(tmp_path: Path) -> None:
+def test_the_rendered_machine_config_shows_how_the_kubelet_is_started(tmp_path: Path) -> None:
     spec = written(must_gather_files({"w1": snapshot()}), "unpacked", tmp_path)
     tree = node(spec).files
     assert tree is not None
@@ -73,7 +73,7 @@ def test_the_rendered_machine_config_tells_how_the_kubelet_is_started(tmp_path: 
     assert tree.read("etc/crio/crio.conf") is None
 
 
-def test_snapshots_that_are_missing_or_damaged(tmp_path: Path) -> None:
+def test_missing_or_damaged_snapshots(tmp_path: Path) -> None:
     files = must_gather_files({"w1": b"\x1f\x8b broken", "w2": snapshot()})
     spec = written(files, "unpacked", tmp_path)
     with pytest.raises(InputError) as error:
@@ -102,8 +102,8 @@ def test_a_number_sign_may_be_part_of_a_name(tmp_path: Path) -> None:
         read_machine(str(tmp_path / "case#8"))
 
 
-def test_of_one_node_none_is_named(tmp_path: Path) -> None:
-    """A name that would count for nothing is a mistake."""
+def test_a_node_name_is_rejected_for_a_single_node(tmp_path: Path) -> None:
+    """A name without effect is an error."""
     root = write_tree(small_machine(), tmp_path / "node7")
     with pytest.raises(InputError) as error:
         read_machine(f"{root}#node8")

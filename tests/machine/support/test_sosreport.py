@@ -1,4 +1,4 @@
-"""A sosreport is the machine that it was collected on, also where sos leaves out directories of CPUs."""
+"""A sosreport is the machine that it was collected on, even if sos omits directories of CPUs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def codes(source: MachineSource) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", ["directory", "directory in a directory", "archive"])
-def test_it_is_the_machine_with_what_is_known_beside_it(form: str, tmp_path: Path) -> None:
+def test_it_is_the_machine_with_its_kubelet_and_pods(form: str, tmp_path: Path) -> None:
     files = sosreport_files()
     path = tmp_path / "sosreport-node7-2026-11-24-abcdefg"
     if form == "archive":
@@ -70,15 +70,15 @@ def test_it_is_the_machine_with_what_is_known_beside_it(form: str, tmp_path: Pat
         ({"rpms": "kubelet-extras-1.30.4-1\nmykubelet-1.2.3\n"}, ""),
     ],
 )
-def test_packages_tell_the_release(packages: dict[str, str], version: str, tmp_path: Path) -> None:
+def test_packages_show_the_release(packages: dict[str, str], version: str, tmp_path: Path) -> None:
     gathered = read_machine(str(write_tree(sosreport_files(**packages), tmp_path))).gathered
     assert gathered is not None
     assert gathered.version == version
 
 
 @pytest.mark.parametrize("missing", ["32-63", "1,3,9-14,40", "8-15"])
-def test_lscpu_tells_of_cpus_whose_directories_are_left_out(missing: str, tmp_path: Path) -> None:
-    """The kubelet's view is the same but for numbers that nobody knows, which only tell cores apart."""
+def test_lscpu_lists_cpus_without_directories(missing: str, tmp_path: Path) -> None:
+    """The kubelet's view is the same except for unknown numbers, which only distinguish cores."""
     files = recorded_files()
     whole = read_machine(str(RECORDED))
     cpus = CPUSet.parse(missing)
@@ -93,7 +93,7 @@ def test_lscpu_tells_of_cpus_whose_directories_are_left_out(missing: str, tmp_pa
     assert codes(source)["cpus-from-lscpu"].startswith(f"CPUs {missing} are known only from lscpu")
 
 
-def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
+def test_lscpu_lists_nodes_that_sos_did_not_copy(tmp_path: Path) -> None:
     whole = read_machine(str(RECORDED))
     files = sosreport_files(recorded_files(), lscpu=lscpu_table(whole.machine))
     kept = {path: text for path, text in files.items() if not path.startswith(NODE_DIRECTORY)}
@@ -106,7 +106,7 @@ def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
     assert "NUMA distances, NUMA node memory, huge pages" in missing
 
 
-def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:
+def test_undescribed_cpus_are_an_error(tmp_path: Path) -> None:
     files = without_directories(sosreport_files(), CPUSet.parse("6-7"))
     root = write_tree(files, tmp_path)
     with pytest.raises(InputError) as error:
@@ -122,5 +122,5 @@ def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:
     "text",
     ["", "nonsense\n", "CPU NODE\n0 0\n", "CPU SOCKET CORE L1d:L3\n0\nx 0 0 0\n99999 0 0 0:0\n1 - - -\n"],
 )
-def test_a_table_of_something_else_tells_nothing(text: str) -> None:
+def test_an_unrelated_table_has_no_rows(text: str) -> None:
     assert lscpu_rows(text) == {}

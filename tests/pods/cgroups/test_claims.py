@@ -42,7 +42,7 @@ def pair(
 
 
 class Case(NamedTuple):
-    """A pod of two equal containers; its shares as milli CPU, quotas as well, and memory in MiB."""
+    """A pod of two equal containers; its shares as milli CPU, its quotas too, and memory in MiB."""
 
     name: str
     pod: Pod
@@ -56,7 +56,7 @@ CASES = [
     Case("on top", pair(*ONE, ON_TOP), (2300, 4300, 4396), (1000, 2200, 2248), 1174),
     Case("both", pair(*ONE, MAPPED, ON_TOP), (3300, 5300, 5396), (1000, 3200, 3248), 1674),
     Case(
-        "named by nobody",
+        "not named by any container",
         pair(*ONE, CountedClaim((), {}, ON_TOP.per_pod, ON_TOP.per_container)),
         (2100, 4100, 4196),
         (1000, 2000, 2048),
@@ -131,8 +131,8 @@ def test_memory_is_protected_as_requested_and_reclaimed_below_the_raised_limit()
     assert pod_cgroup(pod, qos, settings).memory_low == 6 << 30
 
 
-def test_what_comes_with_an_init_container_counts_while_it_runs() -> None:
-    """component-helpers 1.37: only what is for every container is, the device is there all the time."""
+def test_overhead_of_an_init_container_counts_while_it_runs() -> None:
+    """component-helpers 1.37: only the per-container overhead ends; the device stays allocated."""
 
     def milli(*containers: Container) -> int:
         claim = CountedClaim(("init",), amounts("cpu=2"), amounts("cpu=1"), amounts("cpu=500m"))
@@ -140,14 +140,14 @@ def test_what_comes_with_an_init_container_counts_while_it_runs() -> None:
 
     assert milli(init("cpu=1"), app("cpu=4")) == 7000
     assert milli(init("cpu=4"), app("cpu=4")) == 7500
-    assert milli(app("cpu=4")) == 7500, "nobody knows when such a container runs"
+    assert milli(app("cpu=4")) == 7500, "it is unknown when such a container runs"
 
 
 @pytest.mark.parametrize(
     ("minor", "on", "admitted", "written"),
     [(35, False, 1, 1), (36, False, 1, 1), (36, True, 2, 1), (37, False, 1, 1), (37, True, 2, 2)],
 )
-def test_which_kubelets_look_at_claims(minor: int, *, on: bool, admitted: int, written: int) -> None:
+def test_which_kubelets_count_claims(minor: int, *, on: bool, admitted: int, written: int) -> None:
     gates = FeatureGates.for_minor(minor)
     rules = node_rules(gates.with_overrides({"DRANodeAllocatableResources": True}) if on else gates)
     pod = manifest(app("cpu=1"))._replace(counted_claims=(CountedClaim(("main",), amounts("cpu=1")),))

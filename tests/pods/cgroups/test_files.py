@@ -45,7 +45,7 @@ def test_version_1() -> None:
     }
 
 
-def test_what_nobody_writes_is_the_kernels() -> None:
+def test_unwritten_files_have_the_kernels_values() -> None:
     second, first = v2_files(CgroupValues(shares=2), LINEAR, HOST), v1_files(CgroupValues(shares=2), HOST)
     assert (second["cpu.max"].text, second["cpu.max"].written) == ("max 100000", False)
     assert (second["memory.max"].text, second["memory.max"].written) == ("max", False)
@@ -54,7 +54,7 @@ def test_what_nobody_writes_is_the_kernels() -> None:
     assert "pids.max" not in second
 
 
-def test_no_quota_in_so_many_words() -> None:
+def test_an_explicit_absence_of_a_quota() -> None:
     values = CgroupValues(shares=2, quota=-1, period=50_000)
     assert v2_files(values, LINEAR, HOST)["cpu.max"].text == "max 50000"
     assert v1_files(values, HOST)["cpu.cfs_quota_us"].written
@@ -87,6 +87,6 @@ def test_formula_of_a_runtime(text: str, want: WeightFormula) -> None:
 
 
 @pytest.mark.parametrize("text", ["runc", "kata-3.0", "runc-", "runc-1.x", "runc-1..2"])
-def test_runtimes_that_are_none(text: str) -> None:
+def test_invalid_runtimes(text: str) -> None:
     with pytest.raises(ValueError, match="expected runc or crun and its version"):
         formula_of_runtime(text)

@@ -47,7 +47,7 @@ def test_no_shares_have_no_curved_weight() -> None:
     assert (curved_weight(0), curved_weight(1)) == (0, 1)
 
 
-def test_weights_do_not_come_back_as_they_were() -> None:
+def test_conversion_of_weights_is_not_reversible() -> None:
     assert (shares_of_weight(39), shares_of_weight(1), shares_of_weight(10_000)) == (998, 2, 262_144)
 
 
@@ -81,5 +81,5 @@ def test_page_sizes(resource: str, size: int, name: str) -> None:
 
 
 @pytest.mark.parametrize("resource", ["hugepages-", "hugepages-big", "hugepages-0", "hugepages--2Mi"])
-def test_names_that_tell_no_size(resource: str) -> None:
+def test_names_without_a_size(resource: str) -> None:
     assert page_size(resource) is None

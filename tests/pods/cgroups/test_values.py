@@ -68,7 +68,7 @@ def test_best_effort_has_least_shares_and_no_limits() -> None:
 
 @dataclass(frozen=True)
 class Quota:
-    """What becomes of the quota of a Guaranteed pod (pod's, container's) with two CPUs."""
+    """The quota of a Guaranteed pod (pod's, container's) with two CPUs."""
 
     name: str
     settings: CgroupSettings
@@ -95,7 +95,7 @@ def test_quota(case: Quota) -> None:
     assert found.period == case.settings.period
 
 
-def test_a_container_without_its_own_limit_has_the_whole_pods() -> None:
+def test_a_container_without_its_own_limit_has_the_pods() -> None:
     given = manifest(app(), pod_level=resources("cpu=1", "cpu=3 memory=1Gi"))
     values = of_container(given, given.containers[0])
     assert (values.shares, values.quota, values.memory) == (3072, 300_000, GI)
@@ -108,7 +108,7 @@ def test_shares_follow_the_request_even_one_of_zero(request_: str, shares: int) 
 
 
 def test_huge_pages() -> None:
-    """The pod's cgroup goes by requests, a container's by limits; other sizes of the node are shut."""
+    """The pod's cgroup uses requests, a container's uses limits; other page sizes are limited to 0."""
     settings = CgroupSettings(page_sizes=(2 * MI, GI))
     given = manifest(
         app("hugepages-2Mi=4Mi", "hugepages-2Mi=4Mi", name="a"),
@@ -162,7 +162,7 @@ def test_protected_memory(case: Protected) -> None:
 
 @dataclass(frozen=True)
 class High:
-    """Where the memory of one container is reclaimed from."""
+    """The threshold above which the memory of one container is reclaimed."""
 
     name: str
     settings: CgroupSettings

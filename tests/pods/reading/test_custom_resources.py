@@ -1,4 +1,4 @@
-"""Pod templates in kinds that nobody told of: where they are found, how many pods they make, what is left."""
+"""Pod templates in unknown kinds: where they are found, how many pods they make, what is left out."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CASES = {
         ),
         ["x-leader-0", "x-leader-1", "x-worker-0", "x-worker-1", "x-worker-2", "x-worker-3"],
     ),
-    "LeaderWorkerSet without a leader of its own": (
+    "LeaderWorkerSet without its own leader": (
         resource(
             "leaderworkerset.x-k8s.io/v1",
             "LeaderWorkerSet",
@@ -100,7 +100,7 @@ CASES = {
         resource("kyverno.io/v1", "ClusterPolicy", {"rules": [{"validate": {"pattern": {"spec": SPEC}}}]}),
         [],
     ),
-    "containers that are none": (
+    "invalid containers": (
         resource("example.com/v1", "Thing", {"template": {"spec": {"containers": ["a", "b"]}}}),
         [],
     ),
@@ -118,7 +118,7 @@ def test_templates_are_found_by_their_shape(object_: dict[str, Any], want: list[
     assert pods_of(object_) == [f"train/{name}" for name in want]
 
 
-def test_what_makes_no_pods_is_counted() -> None:
+def test_objects_without_pods_are_counted() -> None:
     found = decode_manifests(json.dumps(CASES["a policy's pattern"][0]), "x.json")
     assert [item.kind for item in found.skipped] == ["ClusterPolicy"]
 
@@ -128,8 +128,8 @@ def test_the_owner_is_named_as_kubectl_names_it() -> None:
     assert pod.owner == "Job.batch.volcano.sh/x"
 
 
-def test_a_pod_stands_in_its_own_template() -> None:
-    """Its manifest is validated as any other, and messages name its place."""
+def test_a_pods_origin_is_its_own_template() -> None:
+    """Its manifest is validated like any other, and messages name its place."""
     found = decode_manifests(json.dumps(CASES["PyTorchJob"][0]), "x.json")
     places = [str(pod.origin) for pod in found.pods]
     assert places[1:] == ["x.json: spec.pytorchReplicaSpecs.Worker.template"] * 2

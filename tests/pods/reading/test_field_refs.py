@@ -66,6 +66,6 @@ def test_variables_and_files() -> None:
     assert [each.in_file for each in refs(SPEC)] == [False, True, True]
 
 
-def test_a_divisor_that_is_no_amount() -> None:
+def test_an_invalid_divisor() -> None:
     with pytest.raises(InputError, match="x"):
         refs(SPEC.replace("1Mi", "x"))

@@ -1,8 +1,8 @@
-"""Virtual machines of KubeVirt among manifests: what their launcher pods ask for.
+"""Virtual machines of KubeVirt among manifests: what their launcher pods request.
 
-Figures are those of KubeVirt v1.9.0's own tests where a case says so (``pkg/hypervisor/kvm``,
-``pkg/virt-controller/services``), and worked out by hand from its rules otherwise. A guest of one vCPU needs
-beside its memory: 220Mi of processes, 8Mi for the I/O thread, 8Mi for the vCPU, 32Mi of video memory.
+Figures come from KubeVirt v1.9.0's own tests if a case says so (``pkg/hypervisor/kvm``,
+``pkg/virt-controller/services``), and are otherwise derived from its rules by hand. A guest of one vCPU needs
+beyond its memory: 220Mi for processes, 8Mi for the I/O thread, 8Mi for the vCPU, 32Mi of video memory.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ POOL = {"ioThreadsPolicy": "supplementalPool"}
 DEDICATED = {
     "vCPUs only": ({"cpu": {"cores": 8, **PINNED}}, False, "8"),
     "sockets, cores and threads": ({"cpu": {"sockets": 2, "cores": 2, "threads": 2, **PINNED}}, False, "8"),
-    "the emulator has one of its own (kubevirt pull request 10593)": (
+    "the emulator has its own CPU (kubevirt pull request 10593)": (
         {"cpu": {"cores": 8, **ISOLATED}},
         False,
         "9",
@@ -125,7 +125,7 @@ DEDICATED = {
         "11",
     ),
     "vCPUs from the limit": ({"cpu": PINNED, "resources": {"limits": {"cpu": "4"}}}, False, "4"),
-    "parity without an isolated emulator is nothing": ({"cpu": {"cores": 7, **PINNED}}, True, "7"),
+    "parity has no effect without an isolated emulator": ({"cpu": {"cores": 7, **PINNED}}, True, "7"),
 }
 
 
@@ -138,7 +138,7 @@ def test_dedicated_cpus(domain: Object, even: bool, cpus: str) -> None:
 
 
 SHARED = {
-    "one vCPU where nothing is said": ({}, "100m", None),
+    "one vCPU by default": ({}, "100m", None),
     "a tenth of the vCPUs": ({"cpu": {"cores": 3}}, "300m", None),
     "more than ten": ({"cpu": {"cores": 12}}, "1200m", None),
     "as requested": ({"cpu": {"cores": 4}, "resources": {"requests": {"cpu": "2"}}}, "2", None),
@@ -167,7 +167,7 @@ MI = 1 << 20
 GI = 1 << 30
 ONE_GIB = {"resources": {"requests": {"memory": "1Gi"}}}
 BASE = GI + (2 + 220 + 8 + 8 + 32) * MI
-"""One GiB, its page tables (a 512th, from an amount in thousands), and what one vCPU needs."""
+"""One GiB, its page tables (a 512th, from an amount in thousands), and the overhead of one vCPU."""
 
 MEMORY = {
     "KubeVirt's base overhead": ({}, {}, BASE),
@@ -199,19 +199,19 @@ def test_memory_overhead(domain: Object, spec: Object, total: int) -> None:
     assert compute(pod).resources.requests["memory"].value == total
 
 
-def test_page_tables_are_counted_from_requests_alone() -> None:
-    """``GetMemoryOverhead`` does not look at memory.guest: 4Gi and 220 + 8 + 64 + 32 + 100 Mi."""
+def test_page_tables_are_computed_only_from_requests() -> None:
+    """``GetMemoryOverhead`` ignores memory.guest: 4Gi and 220 + 8 + 64 + 32 + 100 Mi."""
     pod = pod_of(vmi({"cpu": {"cores": 8, **ISOLATED}, "memory": {"guest": "4Gi"}}))
     assert requested(pod, "memory") == limited(pod, "memory") == "4520Mi"
 
 
 def test_overhead_ratio_multiplies_in_thousands() -> None:
-    """270Mi are 283116 thousands, rounded up; 2.2 times as much more is 622855 of them, cut off."""
+    """270Mi are 283116 thousands, rounded up; another 2.2 times that is 622855 thousands, truncated."""
     cluster = kubevirt({"additionalGuestMemoryOverheadRatio": "3.2"})
     pod = pod_of(vmi(ONE_GIB), cluster)
     assert compute(pod).resources.requests["memory"].value == BASE + 622_855_000
-    for no_number in ("no_float", "", "inf", "nan"):
-        pod = pod_of(vmi(ONE_GIB), kubevirt({"additionalGuestMemoryOverheadRatio": no_number}))
+    for invalid_number in ("no_float", "", "inf", "nan"):
+        pod = pod_of(vmi(ONE_GIB), kubevirt({"additionalGuestMemoryOverheadRatio": invalid_number}))
         assert compute(pod).resources.requests["memory"].value == BASE
 
 
@@ -230,7 +230,7 @@ def test_memory_overcommit_of_the_cluster() -> None:
 
 
 def test_huge_pages() -> None:
-    """The guest's memory comes as huge pages; of the plain memory only the overhead is left."""
+    """The guest's memory consists of huge pages; plain memory is only the overhead."""
     domain = {
         "cpu": {"cores": 2, **PINNED, "numa": {"guestMappingPassthrough": {}}},
         "memory": {"hugepages": {"pageSize": "1Gi"}, "guest": "4Gi"},
@@ -241,7 +241,7 @@ def test_huge_pages() -> None:
 
 
 def test_huge_pages_below_the_requested_memory() -> None:
-    """What is requested beyond the guest's memory stays plain memory: 1Gi, and 8Mi of page tables."""
+    """Requests beyond the guest's memory stay plain memory: 1Gi, and 8Mi of page tables."""
     domain = {
         "resources": {"requests": {"memory": "4Gi"}},
         "memory": {"hugepages": {"pageSize": "2Mi"}, "guest": "3Gi"},
@@ -252,7 +252,7 @@ def test_huge_pages_below_the_requested_memory() -> None:
     assert compute(pod).resources.requests["memory"].value == GI + 268 * MI + 8_388_609
 
 
-def test_a_guest_of_huge_pages_alone_has_one() -> None:
+def test_a_guest_with_only_a_huge_page_size_has_one_page() -> None:
     pod = pod_of(vmi({"memory": {"hugepages": {"pageSize": "1Gi"}}}))
     assert requested(pod, "hugepages-1Gi") == "1Gi"
 
@@ -260,7 +260,7 @@ def test_a_guest_of_huge_pages_alone_has_one() -> None:
 # Other containers, devices and claims
 
 
-def test_console_log_is_on_by_default_and_guaranteed_beside_dedicated_cpus() -> None:
+def test_console_log_is_on_by_default_and_guaranteed_with_dedicated_cpus() -> None:
     shared = pod_of(vmi({"memory": {"guest": "1Gi"}}))
     (log,) = shared.init_containers
     assert (log.name, log.kind) == ("guest-console-log", ContainerKind.SIDECAR)
@@ -285,7 +285,7 @@ def test_console_log_can_be_off(devices: Object, disabled: bool, logs: bool) -> 
     assert bool(pod.init_containers) is logs
 
 
-def test_container_disks_are_image_volumes_unless_the_gate_is_off() -> None:
+def test_container_disks_are_image_volumes_unless_the_gate_is_disabled() -> None:
     guest = vmi(
         {"cpu": {"cores": 1, **PINNED}, "memory": {"guest": "1Gi"}, "devices": {"logSerialConsole": False}},
         volumes=[
@@ -317,14 +317,14 @@ def test_sidecars_and_shared_directories() -> None:
     }
 
 
-def test_resources_of_support_containers_are_the_clusters() -> None:
+def test_resources_of_support_containers_come_from_the_cluster() -> None:
     resources = {"requests": {"cpu": "1m"}, "limits": {"cpu": "30m", "memory": "0"}}
     cluster = kubevirt({"supportContainerResources": [{"type": "guest-console-log", "resources": resources}]})
     (log,) = pod_of(vmi(), cluster).init_containers
     assert amounts(log) == ({"cpu": "1m", "memory": "35M"}, {"cpu": "30m", "memory": "60M"})
 
 
-def test_volumes_that_are_plugged_in_come_by_a_pod_of_their_own() -> None:
+def test_hotplugged_volumes_have_a_separate_pod() -> None:
     claim = {"claimName": "data", "hotpluggable": True}
     pods = read(vmi(volumes=[{"name": "data", "persistentVolumeClaim": claim}])).pods
     assert [pod.name for pod in pods] == ["virt-launcher-guest-0", "hp-volume-guest-0"]
@@ -447,7 +447,7 @@ def test_a_virtual_machine_is_its_template() -> None:
     assert read(vm({"runStrategy": "Always"}, template)).notes == ()
 
 
-def test_instancetype_beside_its_virtual_machine_wherever_it_stands() -> None:
+def test_instancetype_is_found_before_or_after_its_virtual_machine() -> None:
     kinds: tuple[Object, ...] = ({}, {"kind": "VirtualMachineInstancetype"})
     for matcher, kind in zip(
         kinds, ("VirtualMachineClusterInstancetype", "VirtualMachineInstancetype"), strict=True
@@ -459,7 +459,7 @@ def test_instancetype_beside_its_virtual_machine_wherever_it_stands() -> None:
         assert pod.virtual_machine.instancetype == f"{kind} large"
 
 
-def test_an_instancetype_that_is_not_given_leaves_the_machine_out() -> None:
+def test_a_missing_instancetype_leaves_the_machine_out() -> None:
     with pytest.raises(InputError) as raised:
         read(vm(REFERS))
     assert "kubectl get virtualmachineclusterinstancetype large -o yaml" in raised.value.hint
@@ -469,7 +469,7 @@ def test_an_instancetype_that_is_not_given_leaves_the_machine_out() -> None:
     assert "inferred from the labels of a volume" in skipped.why
 
 
-def test_overcommit_of_an_instancetype_is_counted_in_single_precision() -> None:
+def test_overcommit_of_an_instancetype_is_computed_in_single_precision() -> None:
     """15 % less than 8Gi is 7301444608 in 32-bit floating point, not 7301444403."""
     typed = {"cpu": {"guest": 1}, "memory": {"guest": "8Gi", "overcommitPercent": 15}}
     pod = pod_of(vm(REFERS), named("VirtualMachineClusterInstancetype", typed))
@@ -494,7 +494,7 @@ SPREAD = {
 
 
 @pytest.mark.parametrize(("cpu", "topology"), SPREAD.values(), ids=SPREAD)
-def test_preference_parts_vcpus(cpu: Object, topology: tuple[int, int, int]) -> None:
+def test_preference_determines_the_topology_of_vcpus(cpu: Object, topology: tuple[int, int, int]) -> None:
     machine = vm({**REFERS, "preference": {"name": "large"}})
     typed = named("VirtualMachineClusterInstancetype", {**LARGE, "cpu": {"guest": 8}})
     pod = pod_of(machine, typed, named("VirtualMachineClusterPreference", {"cpu": cpu}))
@@ -502,7 +502,7 @@ def test_preference_parts_vcpus(cpu: Object, topology: tuple[int, int, int]) -> 
     assert pod.virtual_machine.guest.topology == topology
 
 
-def test_preference_fills_in_what_the_guest_does_not_say() -> None:
+def test_preference_fills_in_what_the_guest_omits() -> None:
     devices = {
         "preferredTPM": {},
         "preferredAutoattachGraphicsDevice": False,
@@ -517,7 +517,7 @@ def test_preference_fills_in_what_the_guest_does_not_say() -> None:
     assert "devices.kubevirt.io/vhost-net" not in compute(pod).resources.limits
 
 
-def test_a_machine_that_says_what_its_instancetype_says_is_not_started() -> None:
+def test_a_machine_that_sets_what_its_instancetype_sets_is_not_started() -> None:
     template = {"spec": {"domain": {"cpu": {"cores": 2}, "devices": {}}}}
     with pytest.raises(InputError) as raised:
         read(vm(REFERS, template), named("VirtualMachineClusterInstancetype", LARGE))
@@ -543,7 +543,7 @@ def test_replica_sets_and_pools() -> None:
     assert [pod.name for pod in read(rs, vmi()).pods] == ["virt-launcher-guest-0"]
 
 
-def test_a_machine_that_is_there_already_is_not_counted_twice() -> None:
+def test_a_machine_with_an_existing_launcher_is_not_counted_twice() -> None:
     launcher = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -566,7 +566,7 @@ def test_a_machine_that_is_there_already_is_not_counted_twice() -> None:
     assert sorted(each.kind for each in found.skipped) == ["VirtualMachine", "VirtualMachineInstance"]
 
 
-def test_a_guest_that_has_ended_is_a_pod_that_has() -> None:
+def test_an_ended_guest_is_an_ended_pod() -> None:
     assert pod_of(vmi() | {"status": {"phase": "Succeeded"}}).terminal
 
 
@@ -597,7 +597,7 @@ def test_release_and_settings_are_named() -> None:
     assert read(vmi(), kubevirt({}, status={"observedKubeVirtVersion": "v1.9.2"})).notes == ()
 
 
-def test_the_nodes_architecture_counts_where_nobody_names_one() -> None:
+def test_the_nodes_architecture_counts_if_none_is_given() -> None:
     pod = pod_of(vmi(ONE_GIB))
     assert compute(on_architecture(pod, "arm64")).resources.requests["memory"].value == BASE + 128 * MI
     cluster = kubevirt({}, status={"defaultArchitecture": "amd64"})
@@ -614,7 +614,7 @@ def test_network_binding_plugins() -> None:
     assert [each.name for each in pod.all_containers] == ["compute", "hook-sidecar-0"]
 
 
-# What KubeVirt refuses
+# What KubeVirt rejects
 
 REFUSED = {
     "isolateEmulatorThread: needs": {"cpu": {"cores": 2, "isolateEmulatorThread": True}},
@@ -652,7 +652,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("why", "domain"), REFUSED.items(), ids=REFUSED)
-def test_refused_guests_have_no_pods(why: str, domain: Object) -> None:
+def test_rejected_guests_have_no_pods(why: str, domain: Object) -> None:
     with pytest.raises(InputError) as raised:
         read(vmi(domain))
     assert why in raised.value.hint
@@ -661,7 +661,7 @@ def test_refused_guests_have_no_pods(why: str, domain: Object) -> None:
     assert [pod.name for pod in found.pods] == ["virt-launcher-other-0"]
 
 
-def test_gates_and_permitted_devices_of_the_cluster_are_asked() -> None:
+def test_gates_and_permitted_devices_of_the_cluster_are_checked() -> None:
     memory = {"memory": {"guest": "1Gi", "reservedOverhead": {"addedOverhead": "100Mi"}}}
     cluster = kubevirt({"developerConfiguration": {"featureGates": ["ReservedOverheadMemlock"]}})
     assert requested(pod_of(vmi(memory), cluster), "memory") == "1392Mi"
@@ -683,18 +683,18 @@ def test_gates_and_permitted_devices_of_the_cluster_are_asked() -> None:
         ({"domain": {"memory": {"hugepages": {}}}}, "pageSize is missing"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_place(spec: Object, where: str) -> None:
+def test_unreadable_members_are_reported_with_their_place(spec: Object, where: str) -> None:
     with pytest.raises(InputError) as raised:
         read(vmi() | {"spec": spec})
     assert where in str(raised.value)
 
 
-def test_two_kubevirt_objects_are_one_too_many() -> None:
+def test_two_kubevirt_objects_are_rejected() -> None:
     with pytest.raises(InputError, match="expected a single KubeVirt object"):
         read(vmi(), kubevirt({}), kubevirt({}))
 
 
-def test_hooks_that_are_no_list() -> None:
+def test_hooks_that_are_not_a_list() -> None:
     for text in ("{}", "[", "x"):
         with pytest.raises(InputError) as raised:
             read(vmi(annotations={"hooks.kubevirt.io/hookSidecars": text}))

@@ -24,7 +24,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_directory_stands_for_its_manifests_by_name(directory: Path) -> None:
+def test_directory_means_its_manifests_sorted_by_name(directory: Path) -> None:
     assert [Path(file.source).name for file in find_manifest_files([str(directory)])] == [
         "a.json",
         "b.yaml",
@@ -49,35 +49,35 @@ def test_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [pod.name for pod in read_manifests(["-"]).pods] == ["a"]
 
 
-def test_file_named_on_its_own_must_hold_a_pod(directory: Path) -> None:
+def test_file_named_explicitly_must_contain_a_pod(directory: Path) -> None:
     with pytest.raises(InputError, match=r"a.json: no pods: expected a Pod"):
         read_manifests([str(directory / "a.json"), str(directory / "b.yaml")])
 
 
-def test_limits_hold_for_all_files_together(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_apply_to_all_files_together(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifests, "MAX_PODS", 2)
     assert len(read_manifests([str(directory)]).pods) == 2
     with pytest.raises(InputError, match=r"b.yaml:1: more than 2 pods$"):
         read_manifests([str(directory), str(directory / "b.yaml")])
 
 
-def test_directory_must_hold_a_pod(tmp_path: Path) -> None:
+def test_directory_must_contain_a_pod(tmp_path: Path) -> None:
     (tmp_path / "service.yaml").write_text("kind: Service")
     with pytest.raises(InputError, match="no pods: expected a Pod"):
         read_manifests([str(tmp_path)])
 
 
-def test_directory_without_manifests_says_so(tmp_path: Path) -> None:
+def test_directory_without_manifests_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.yaml, \.yml or \.json file in this directory"):
         find_manifest_files([str(tmp_path)])
 
 
-def test_missing_file_says_so(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"web.yaml: cannot be read: no such file or directory"):
         read_manifests([str(tmp_path / "web.yaml")])
 
 
-def test_directory_that_is_gone_says_so(tmp_path: Path) -> None:
-    """Between looking and listing a directory can vanish, or be unreadable for all but root."""
+def test_vanished_directory_is_reported(tmp_path: Path) -> None:
+    """Between the check and the listing, a directory can vanish or become unreadable except for root."""
     with pytest.raises(InputError, match=r"gone: cannot be read: no such file or directory"):
         _files_of(tmp_path / "gone")

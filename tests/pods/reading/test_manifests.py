@@ -83,14 +83,14 @@ status: {phase: Running, qosClass: Burstable}
     assert str(pod.origin) == "pods.yaml:2"
 
 
-def test_what_is_left_out_has_defaults() -> None:
+def test_omitted_members_have_their_defaults() -> None:
     (pod,) = pods(POD)
     assert (pod.full_name, pod.owner, pod.static, pod.qos_class) == ("default/web", "", False, None)
     assert pod.resources is None
     assert len(pod.uid) == 36
 
 
-def test_empty_pod_level_resources_are_kept_apart_from_none() -> None:
+def test_empty_pod_level_resources_differ_from_missing_ones() -> None:
     (pod,) = pods(f"{{kind: Pod, metadata: {{name: web}}, spec: {{{SPEC}, resources: {{}}}}}}")
     assert pod.resources is not None
     assert not pod.has_pod_level_resources
@@ -140,7 +140,7 @@ def test_workloads_are_expanded(case: Replicas) -> None:
 
 
 def test_no_replicas_make_no_pods() -> None:
-    """Scaled to zero is not an error as long as another object makes a pod."""
+    """Scaling to zero is not an error as long as another object makes a pod."""
     found = read_pods(workload("Deployment", "apps/v1", "replicas: 0") + "---\n" + POD, "pods.yaml")
     assert [pod.name for pod in found.pods] == ["web"]
 
@@ -174,7 +174,7 @@ kind: IngressClassParams
 
 @dataclass(frozen=True)
 class Refusal:
-    """A manifest that cannot be planned, and the whole message."""
+    """A manifest that cannot be planned, and the complete message."""
 
     name: str
     text: str
@@ -278,7 +278,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
-def test_refusals_say_where_and_why(case: Refusal) -> None:
+def test_errors_name_place_and_reason(case: Refusal) -> None:
     with pytest.raises(InputError) as caught:
         read_pods(case.text, "pods.yaml")
     assert str(caught.value) == case.want
@@ -301,20 +301,20 @@ MULTIPLIED = {
 
 @pytest.mark.parametrize("spec", MULTIPLIED.values(), ids=MULTIPLIED)
 def test_replicas_multiply_containers_and_amounts(spec: str) -> None:
-    """Each replica gets defaults of its own later, so that the template's size counts as often."""
+    """Each replica gets its own defaults later, so the template's size counts once per replica."""
     text = workload("Deployment", "apps/v1", "replicas: 10000").replace(SPEC, spec)
     with pytest.raises(InputError, match=r"^pods.yaml:2: more than 2,000,000 containers, amounts and other"):
         read_pods(text, "pods.yaml")
 
 
-def test_objects_that_are_no_pods_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_are_not_pods_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifests, "MAX_PARTS", 100)
     text = "kind: List\nitems:\n- &a {kind: List, items: [&b {kind: X}, *b, *b]}\n" + "- *a\n" * 40
     with pytest.raises(InputError, match="more than 100 containers, amounts and other objects"):
         read_pods(text, "pods.yaml")
 
 
-def test_without_a_pod_the_hint_names_what_was_there() -> None:
+def test_without_a_pod_the_hint_names_the_objects_found() -> None:
     with pytest.raises(InputError) as caught:
         read_pods("kind: Service\n---\nkind: ConfigMap", "pods.yaml")
     assert caught.value.hint == "found only ConfigMap, Service"

@@ -1,4 +1,4 @@
-"""LimitRange and ResourceQuota beside pods in a text."""
+"""LimitRange and ResourceQuota objects next to pods in a text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_limit_range_is_read_with_its_defaults() -> None:
     assert texts(dict(item.max_ratio)) == {"cpu": "2"}
 
 
-def test_a_quota_is_read_with_scopes_and_what_is_used() -> None:
+def test_a_quota_is_read_with_scopes_and_usage() -> None:
     (found,) = read(
         "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\n"
         "spec:\n  hard: {pods: 5, requests.cpu: 1u}\n"
@@ -51,7 +51,7 @@ def test_typed_lists_hold_them_too() -> None:
     assert [quota.used for quota in found.quotas] == [None, None]
 
 
-def test_those_of_other_groups_are_others() -> None:
+def test_objects_of_other_groups_are_ignored() -> None:
     found = read("apiVersion: example.com/v1\nkind: LimitRange\nmetadata: {name: a}")
     assert [item.kind for item in found.skipped] == ["LimitRange"]
     assert found.limit_ranges == ()
@@ -81,20 +81,20 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN)
-def test_mistakes_are_told_with_their_place(text: str, message: str) -> None:
+def test_mistakes_are_reported_with_their_place(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read(text)
     assert message in str(caught.value)
 
 
-def test_objects_alone_are_no_pods() -> None:
+def test_objects_without_pods_are_an_error() -> None:
     with pytest.raises(InputError) as caught:
         read_pods("kind: ResourceQuota\nmetadata: {name: a}\nspec: {}", "input")
     assert caught.value.hint == "found only ResourceQuota"
 
 
 def test_checks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two containers times a quota, which weighs one, and its two amounts."""
+    """Two containers times a quota, which counts one, and its two amounts."""
     text = "kind: ResourceQuota\nmetadata: {name: a}\nspec: {hard: {pods: 1, cpu: 1}}"
     monkeypatch.setattr(manifests, "MAX_CHECKS", 6)
     assert read(text).quotas

@@ -53,12 +53,12 @@ def test_all_lists_are_read_init_containers_first() -> None:
 
 
 @pytest.mark.parametrize("status", [{}, {"containerStatuses": None}, {"containerStatuses": []}])
-def test_a_pod_that_does_not_run_yet_has_none(status: dict[str, Any]) -> None:
+def test_a_pod_that_does_not_run_yet_has_no_statuses(status: dict[str, Any]) -> None:
     assert statuses(status) == ()
 
 
 @pytest.mark.parametrize("state", [None, {}, {"running": None}])
-def test_a_status_that_does_not_say_counts_as_waiting(state: object) -> None:
+def test_a_status_without_a_state_counts_as_waiting(state: object) -> None:
     (found,) = statuses({"containerStatuses": [{"name": "app", "containerID": "", "state": state}]})
     assert found == ContainerStatus(name="app", state=RunState.WAITING)
 
@@ -72,13 +72,15 @@ def test_a_status_that_does_not_say_counts_as_waiting(state: object) -> None:
         ({"initContainerStatuses": [{"name": "a", "state": "running"}]}, "state: expected a mapping"),
     ],
 )
-def test_what_no_api_server_writes_is_refused_with_its_place(status: dict[str, Any], want: str) -> None:
+def test_statuses_that_no_api_server_writes_are_rejected_with_their_place(
+    status: dict[str, Any], want: str
+) -> None:
     with pytest.raises(InputError) as error:
         statuses(status)
     assert want in str(error.value)
 
 
-def test_resources_that_are_granted_and_in_force_are_told_apart() -> None:
+def test_allocated_and_actual_resources_are_distinguished() -> None:
     (app,) = statuses(
         {
             "containerStatuses": [
@@ -97,7 +99,7 @@ def test_resources_that_are_granted_and_in_force_are_told_apart() -> None:
     assert bare.resources == ReportedResources()
 
 
-def test_conditions_and_the_pods_own_resources_say_how_far_a_resize_is() -> None:
+def test_conditions_and_pod_level_resources_show_the_progress_of_a_resize() -> None:
     pending = {"type": "PodResizePending", "lastTransitionTime": "2026-11-01T09:30:00Z"}
     whole = {"allocatedResources": {"cpu": "3"}, "resources": {"limits": {"cpu": "4"}}}
     assert read({"conditions": [{"type": "Ready"}, pending], **whole}).resize == ResizeStatus(
@@ -112,12 +114,12 @@ def test_conditions_and_the_pods_own_resources_say_how_far_a_resize_is() -> None
     assert read(None).resize is None
 
 
-def test_the_generation_counts_from_one() -> None:
+def test_the_generation_starts_at_one() -> None:
     assert (read(None).generation, read(None, generation=7).generation) == (1, 7)
 
 
-def test_what_claims_count_as_is_told_in_two_ways() -> None:
-    """Of 1.36, and of 1.37 on."""
+def test_both_formats_of_counted_claims_are_read() -> None:
+    """The format of 1.36, and the one from 1.37 on."""
     old = {"resourceClaimName": "c", "containers": ["app"], "resources": {"cpu": "2"}}
     (found,) = read({"nodeAllocatableResourceClaimStatuses": [old]}).counted_claims
     assert found == CountedClaim(("app",), amounts("cpu=2"))

@@ -70,7 +70,7 @@ def test_templates_make_pods(case: Template) -> None:
         ("web=", "BestEffort"),
     ],
 )
-def test_amounts_tell_the_class(text: str, qos: str) -> None:
+def test_amounts_determine_the_class(text: str, qos: str) -> None:
     (pod,) = pods_from_template(text)
     assert pod_qos(stored_pod(pod, PodRules())).qos_class == qos
 
@@ -90,7 +90,7 @@ def test_amounts_tell_the_class(text: str, qos: str) -> None:
         ("web=4 x10001", "expected 1 to 10000 pods, found 10001"),
     ],
 )
-def test_other_texts_are_refused(text: str, message: str) -> None:
+def test_other_texts_are_rejected(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         pods_from_template(text)
     assert str(caught.value).startswith(f"-T '{text}': {message}")

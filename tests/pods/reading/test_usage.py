@@ -15,7 +15,7 @@ def metrics(name: str, *amounts: str) -> dict[str, object]:
     return {"kind": "PodMetrics", "metadata": {"name": name, "namespace": "shop"}, "containers": containers}
 
 
-def test_a_list_of_ones_own() -> None:
+def test_a_hand_written_list() -> None:
     assert decode_usage("shop/web: 5Mi\nother: 1k\n", "usage") == {"shop/web": 5 * MI, "default/other": 1000}
 
 

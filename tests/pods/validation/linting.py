@@ -1,4 +1,4 @@
-"""Short ways to lint manifests in tests: the spec of a pod as YAML in, messages out."""
+"""Shortcuts to lint manifests in tests: the spec of a pod as YAML in, messages out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shapes() -> PodSchema:
 
 
 def rules(minor: int = 36, *, server: int = 0, node: int = 0, **words: Any) -> LintRules:
-    """Return the rules of a release; *server* and *node* differ from it where they are given."""
+    """Return the rules of a release; *server* and *node* override it."""
     pods = PodRules(server=server_rules(server or minor), node=node_rules(node or minor))
     return LintRules(pods=pods, shapes=shapes(), **words)
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
-"""What the API server says about the resources of containers, word for word.
+"""Messages of the API server about the resources of containers, word for word.
 
-Texts: ``pkg/apis/core/validation`` in 1.36. They stand behind ``The Pod "web" is invalid:`` in kubectl's output.
+Texts: ``pkg/apis/core/validation`` in 1.36. They follow ``The Pod "web" is invalid:`` in kubectl's output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WHERE = "spec.containers[0].resources"
 
 @dataclass(frozen=True)
 class Case:
-    """The resources of a container, and what is said about them, each behind the container's own path."""
+    """The resources of a container, and the messages about them, each after the container's own path."""
 
     name: str
     resources: str
@@ -90,7 +90,7 @@ CASES = [
         (".limits: Required value: Limit must be set for non overcommitable resources",),
     ),
     Case(
-        "a name that nobody knows",
+        "an unknown name",
         "{requests: {gpu: 1}}",
         (
             '.requests[gpu]: Invalid value: "gpu": must be a standard resource type or fully qualified',
@@ -167,12 +167,12 @@ CASES = [
         ),
     ),
     Case(
-        "huge pages by themselves",
+        "huge pages alone",
         "{limits: {hugepages-2Mi: 4Mi}}",
         (": Forbidden: HugePages require cpu or memory",),
     ),
     Case(
-        "huge pages beside a request",
+        "huge pages with a request",
         "{requests: {cpu: 1}, limits: {hugepages-2Mi: 4Mi, hugepages-1Gi: 2Gi}}",
     ),
     Case(
@@ -185,7 +185,7 @@ CASES = [
         ),
     ),
     Case(
-        "a size that is none",
+        "an invalid size",
         "{limits: {cpu: 1, hugepages-big: 0}, requests: {hugepages-big: 0}}",
         (
             '.limits[hugepages-big]: Invalid value: "0": 0 is not positive integer multiple of hugepages-big',
@@ -215,7 +215,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("place", ["containers[0]", "initContainers[0]", "initContainers[0], sidecar"])
-def test_words_of_the_api_server(case: Case, place: str) -> None:
+def test_messages_of_the_api_server(case: Case, place: str) -> None:
     spec = container(case.resources)
     where, _, sidecar = place.partition(", ")
     if where.startswith("init"):
@@ -229,7 +229,7 @@ def test_words_of_the_api_server(case: Case, place: str) -> None:
 
 @dataclass(frozen=True)
 class Warned:
-    """A spec and the fields that the API server warns of, with their amounts."""
+    """A spec and the fields that the API server warns about, with their amounts."""
 
     name: str
     spec: str
@@ -263,8 +263,8 @@ WARNED = [
 
 
 @pytest.mark.parametrize("case", WARNED, ids=lambda case: case.name)
-def test_fractions_of_bytes_are_warned_of(case: Warned) -> None:
-    """``pkg/api/pod/warnings.go``; about the pod level the API server is silent."""
+def test_fractions_of_bytes_give_warnings(case: Warned) -> None:
+    """``pkg/api/pod/warnings.go``; the API server does not warn about the pod level."""
     found = findings(case.spec)
     want = {
         field: f'fractional byte value "{amount}" is invalid, must be an integer'

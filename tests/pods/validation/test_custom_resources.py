@@ -1,4 +1,4 @@
-"""Pods that controllers make of custom resources: what is refused of them, and where it stands."""
+"""Pods that controllers create from custom resources: what is rejected, and at which place."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def lint(object_: object) -> list[Linted]:
 
 
 @pytest.mark.parametrize(("object_", "want"), CASES.values(), ids=CASES)
-def test_a_linter_looks_at_the_pods_that_a_plan_has(object_: dict[str, Any], want: list[str]) -> None:
-    """Replicas are alike, and an object of none of them is looked at like any other."""
+def test_a_linter_checks_the_same_pods_as_a_plan(object_: dict[str, Any], want: list[str]) -> None:
+    """Replicas are equal, and an object without pods is linted like any other."""
     found = lint(object_)
     assert [one.kind for one in found] == [object_["kind"]] * max(len(found), 1)
     planned = decode_manifests(json.dumps(object_), "x.json").pods
@@ -60,7 +60,7 @@ def test_findings_point_into_their_own_template() -> None:
     assert (finding.rejected_by, finding.note) == (Component.API_SERVER, _LATER)
 
 
-def test_steps_through_lists_are_numbers() -> None:
+def test_paths_through_lists_contain_numbers() -> None:
     jobs = [{"name": "a", "template": {"spec": {"template": template({"limits": {"cpu": -1}})}}}]
     object_ = resource("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
     (one,) = lint({"apiVersion": "v1", "kind": "List", "items": [object_]})
@@ -68,13 +68,13 @@ def test_steps_through_lists_are_numbers() -> None:
     assert finding.place.path[:5] == ("items", 0, "spec", "replicatedJobs", 0)
 
 
-def test_a_kind_that_is_called_as_one_of_kubernetes_own() -> None:
-    """The schema of a Job of batch/v1 is not asked of another group's."""
+def test_a_kind_with_the_name_of_a_builtin_kind() -> None:
+    """The schema of a Job of batch/v1 is not applied to another group's."""
     (one,) = lint(CASES["a job of another group"][0])
     assert one.findings == ()
 
 
-def test_the_name_of_the_object_is_told_once() -> None:
+def test_the_name_of_the_object_is_reported_once() -> None:
     object_ = training(TEMPLATE)
     object_["metadata"]["name"] = "Train"
     found = [finding for one in lint(object_) for finding in one.findings]
@@ -82,7 +82,7 @@ def test_the_name_of_the_object_is_told_once() -> None:
 
 
 def test_fields_that_pods_do_not_have() -> None:
-    """Whether the API server refuses them depends on the custom resource's schema; no pod has them."""
+    """Whether the API server rejects them depends on the custom resource's schema; no pod has them."""
     _, worker = lint(training(template(resource={"limits": {"cpu": 2}})))
     (finding,) = worker.findings
     assert (finding.severity, finding.rejected_by) == (Severity.WARNING, None)
@@ -93,7 +93,7 @@ def test_fields_that_pods_do_not_have() -> None:
     assert finding.fix == "did you mean resources?"
 
 
-def test_what_a_controller_may_fill_in() -> None:
+def test_fields_that_a_controller_may_fill_in() -> None:
     (one,) = lint(resource("serving.knative.dev/v1", "Service", {"template": {"spec": {"containers": [{}]}}}))
     (finding,) = one.findings
     assert (finding.severity, finding.rejected_by) == (Severity.NOTE, None)
@@ -102,8 +102,8 @@ def test_what_a_controller_may_fill_in() -> None:
     assert one.pod is None
 
 
-def test_pods_are_created_and_not_kept_in_templates() -> None:
-    """Ephemeral containers are refused in the words for a Pod: nobody validates a custom template."""
+def test_pods_are_validated_as_created_and_not_as_templates() -> None:
+    """Ephemeral containers are rejected with the message for a Pod: custom templates are not validated."""
     odd = {"spec": SPEC | {"ephemeralContainers": [{"name": "b"}]}}
     _, worker = lint(training(odd))
     assert messages(list(worker.findings)) == ["spec.ephemeralContainers: Forbidden: cannot be set on create"]

@@ -1,4 +1,4 @@
-"""What the downward API may be asked to tell; what real API servers answered is in the recorded cases."""
+"""Resources that the downward API may expose; the answers of real API servers are in the recorded cases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def volume(ref: str, *, projected: bool = False) -> str:
         ),
     ],
 )
-def test_what_a_variable_may_tell(ref: str, wanted: list[str]) -> None:
+def test_resources_that_a_variable_may_expose(ref: str, wanted: list[str]) -> None:
     place = "spec.containers[0].env[0].valueFrom.resourceFieldRef"
     assert messages(findings(variable(ref))) == [f"{place}.{text}" for text in wanted]
 
@@ -59,14 +59,14 @@ def test_a_file_names_its_container(projected: bool) -> None:
 
 
 @pytest.mark.parametrize(("minor", "taken"), [(36, False), (37, True)])
-def test_assigned_cpus_can_be_told_by_volumes_from_1_37_on(minor: int, taken: bool) -> None:
+def test_assigned_cpus_can_be_exposed_by_volumes_from_1_37_on(minor: int, taken: bool) -> None:
     ref = "{containerName: a, resource: assigned.cpuset}"
     found = findings(volume(ref), rules(minor))
     assert any(each.severity is Severity.ERROR for each in found) is not taken
     assert findings(variable(ref), rules(minor))
 
 
-MAY_TELL = "{containerName: a, resource: assigned.cpuset}"
+MAY_EXPOSE = "{containerName: a, resource: assigned.cpuset}"
 
 
 def assigned(*, takes: bool, node: int = 37, static: bool = False) -> LintRules:
@@ -85,36 +85,36 @@ def assigned(*, takes: bool, node: int = 37, static: bool = False) -> LintRules:
         ("{name: web, uid: u1}", False, ["assigned-cpuset-kept"]),
     ],
 )
-def test_a_gate_that_is_off_drops_assigned_cpus_from_new_pods(
+def test_a_disabled_gate_drops_assigned_cpus_from_new_pods(
     metadata: str, takes: bool, wanted: list[str]
 ) -> None:
-    found = findings(volume(MAY_TELL), assigned(takes=takes), metadata=metadata)
+    found = findings(volume(MAY_EXPOSE), assigned(takes=takes), metadata=metadata)
     assert [each.code for each in found] == wanted
     assert all(each.severity is Severity.WARNING for each in found)
 
 
 def test_static_pods_lose_nothing_at_the_api_server() -> None:
-    assert not findings(volume(MAY_TELL), assigned(takes=False, static=True))
+    assert not findings(volume(MAY_EXPOSE), assigned(takes=False, static=True))
 
 
-def test_an_older_kubelet_cannot_tell_assigned_cpus() -> None:
-    (found,) = findings(volume(MAY_TELL), assigned(takes=True, node=36))
+def test_an_older_kubelet_cannot_expose_assigned_cpus() -> None:
+    (found,) = findings(volume(MAY_EXPOSE), assigned(takes=True, node=36))
     assert (found.code, found.rejected_by) == ("assigned-cpuset-unknown-to-kubelet", Component.KUBELET)
     assert found.message == "unsupported container resource : assigned.cpuset"
     assert found.note.startswith("kubelet 1.36 cannot set up the volume")
-    # What never reaches it cannot stop there.
-    (dropped,) = findings(volume(MAY_TELL), assigned(takes=False, node=36))
+    # What never reaches it cannot fail there.
+    (dropped,) = findings(volume(MAY_EXPOSE), assigned(takes=False, node=36))
     assert dropped.code == "assigned-cpuset-dropped"
 
 
-def test_no_release_tells_assigned_memory_yet() -> None:
+def test_no_release_exposes_assigned_memory_yet() -> None:
     """KEP-6122 announces it for its second alpha."""
     (found,) = findings(volume("{containerName: a, resource: assigned.memset}"), assigned(takes=True))
     assert found.message.startswith('Unsupported value: "assigned.memset"')
     assert "second alpha" in found.note
 
 
-def test_a_divisor_that_is_no_amount() -> None:
+def test_an_invalid_divisor() -> None:
     (found,) = findings(variable("{resource: limits.cpu, divisor: x}"))
     assert found.code == "bad-quantity"
 
@@ -144,7 +144,7 @@ def test_the_size_of_an_empty_dir() -> None:
         ),
     ],
 )
-def test_which_release_takes_which_restart_policy(minor: int, kind: str, policy: str, wanted: str) -> None:
+def test_which_release_accepts_which_restart_policy(minor: int, kind: str, policy: str, wanted: str) -> None:
     other = "containers: [{name: b}], " if kind == "initContainers" else ""
     found = findings(f"{{{other}{kind}: [{{name: a, restartPolicy: {policy}}}]}}", rules(minor))
     place = f"spec.{kind}[0].restartPolicy"
@@ -160,8 +160,8 @@ FILE = f"{{name: v, downwardAPI: {{items: [{{path: f, {REF}}}]}}}}"
 
 @pytest.mark.parametrize("name", ["main", "setup", "nobody", "debug"])
 @pytest.mark.parametrize("by", ["variable", "file"])
-def test_a_container_that_is_not_there(name: str, by: str) -> None:
-    """The API server takes any name; a kubelet looks among app and init containers."""
+def test_a_reference_to_a_missing_container(name: str, by: str) -> None:
+    """The API server accepts any name; a kubelet searches app and init containers."""
     env = f"env: [{NAMED % name}]" if by == "variable" else "env: []"
     volumes = FILE % name if by == "file" else ""
     found = findings(

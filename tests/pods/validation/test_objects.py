@@ -1,4 +1,4 @@
-"""Texts of several documents, some of which cannot be read."""
+"""Texts of several documents, some of them unreadable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cpuctl.pods.validation.objects import Unreadable, documents_of
 
 
 def read(text: str) -> list[tuple[int, object]]:
-    """Return line and value of every document, or line and message of what is none."""
+    """Return line and value of every document, or line and message of an unreadable one."""
     return [
         (each.line, each.value) if isinstance(each, Document) else (each.place.line, each.message)
         for each in documents_of(text.encode(), "f.yaml")
@@ -26,7 +26,7 @@ def test_good_documents_around_a_bad_one_are_read() -> None:
     ]
 
 
-def test_places_of_documents_behind_a_bad_one_are_those_of_the_text() -> None:
+def test_documents_after_a_bad_one_keep_their_places_in_the_text() -> None:
     *_, last = documents_of(b"a: [\n---\nb:\n  c: 3\n", "f.yaml")
     assert isinstance(last, Document)
     assert last.nearest_position(("b", "c", "d")) == Position(4, 3)
@@ -48,14 +48,14 @@ def test_the_last_of_repeated_keys_counts_and_the_others_are_noted() -> None:
         (b'{"a": ', Position(1, 7), "not JSON: unexpected end of JSON"),
     ],
 )
-def test_texts_that_cannot_be_read_at_all(content: bytes, place: Position, message: str) -> None:
+def test_unreadable_texts(content: bytes, place: Position, message: str) -> None:
     (found,) = documents_of(content, "f.yaml")
     assert isinstance(found, Unreadable)
     assert (found.place, found.message) == (place, message)
 
 
-def test_many_documents_are_not_read_one_by_one_where_that_would_take_for_ever() -> None:
-    """Each is read at its place: a thousand of them at the end of a long text are a thousand long texts."""
+def test_many_documents_are_not_read_one_by_one_if_that_would_take_forever() -> None:
+    """Each is read at its place: a thousand of them at the end of a long text mean a thousand long texts."""
     content = ("a: 1\n---\n" * 20_000 + "b: [\n").encode()
     (found,) = documents_of(content, "f.yaml")
     assert isinstance(found, Unreadable)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
-"""Pod-level resources on their way through releases, gates and systems (KEP-2837, version skew)."""
+"""Pod-level resources through releases, gates and systems (KEP-2837, version skew)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATER = "resize of pods with pod-level resources is forbidden when InPlacePodLev
 
 @dataclass(frozen=True)
 class Skew:
-    """Releases of API server and kubelet, their gates, and what is said: severity, refuser, message."""
+    """Releases of API server and kubelet, their gates, and the findings: severity, component, message."""
 
     name: str
     server: int = 36
@@ -104,7 +104,7 @@ def test_skew(skew: Skew) -> None:
 
 
 def test_dropped_resources_are_not_validated() -> None:
-    """Row "gate off" of the specification: what the API server drops breaks no rule."""
+    """Row "gate off" of the specification: fields that the API server drops break no rule."""
     pods = PodRules(server=server_rules(36, pod_level=False))
     spec = "{resources: {limits: {gpu: -1}}, containers: [{name: a, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}"
     found = findings(spec, replace(rules(), pods=pods))
@@ -141,7 +141,7 @@ def test_cgroup_v1() -> None:
         (36, LATER),
     ],
 )
-def test_resizes_that_are_refused_later(minor: int, words: str | None) -> None:
+def test_resizes_that_are_rejected_later(minor: int, words: str | None) -> None:
     found = findings(SPEC, rules(minor, resizable=False))
     want = [] if words is None else [("note", f"a later resize is rejected: {words}")]
     assert [(str(each.severity), each.message) for each in found] == want
@@ -166,7 +166,7 @@ CONTAINER = "resources: {limits: {cpu: 1, memory: 1Gi}}"
 def test_empty_resources_make_best_effort(
     pod_level: str, container: str, server: int, node: int, class_of_containers: str | None
 ) -> None:
-    """``ComputePodQOS`` up to 1.36; the API server of the older release writes the class down."""
+    """``ComputePodQOS`` up to 1.36; the API server of the older release stores the class."""
     spec = f"{{resources: {pod_level}, containers: [{{name: a, {container}}}]}}"
     found = [
         each for each in findings(spec, rules(server=server, node=node)) if each.severity is Severity.WARNING
@@ -182,7 +182,7 @@ def test_empty_resources_make_best_effort(
 
 
 def test_zeros_make_best_effort_in_any_release() -> None:
-    """Without pod-level limits nothing follows from the containers."""
+    """Without pod-level limits nothing is derived from the containers."""
     spec = "{resources: {requests: {cpu: 0}}, containers: [{name: a, resources: {requests: {memory: 1Gi}}}]}"
     (found,) = findings(spec, rules(38))
     assert found.code == "pod-level-best-effort"
@@ -193,7 +193,7 @@ def test_zeros_make_best_effort_in_any_release() -> None:
 
 @pytest.mark.parametrize(("static", "want"), [(False, 1536 << 20), (True, None)])
 def test_the_kubelet_gets_amounts_as_the_api_server_writes_them(static: bool, want: int | None) -> None:
-    """``1.5Gi`` arrives as ``1536Mi``, which can be counted; a static pod comes as it is."""
+    """``1.5Gi`` arrives as ``1536Mi``, which can be counted; a static pod arrives unchanged."""
     spec = "{containers: [{name: a, resources: {limits: {memory: 1.5Gi}}}]}"
     (one,) = linted(
         f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {spec}}}", rules(static=static)

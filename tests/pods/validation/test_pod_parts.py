@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
-"""What the API server says about the other parts of a pod that decide on resources, word for word.
+"""Messages of the API server about the other parts of a pod that affect resources, word for word.
 
 Texts: ``pkg/apis/core/validation`` in 1.36.
 """
@@ -24,7 +24,7 @@ CLAIMS = "must be one of the names in pod.spec.resourceClaims"
 
 @dataclass(frozen=True)
 class Case:
-    """The spec of a pod, and what is said about it."""
+    """The spec of a pod, and the messages about it."""
 
     name: str
     spec: str
@@ -98,7 +98,7 @@ CASES = [
         metadata="{generateName: Web-}",
     ),
     Case(
-        "a name of the pod that is no domain",
+        "a pod name that is not a domain",
         "{containers: [{name: a}]}",
         (f'metadata.name: Invalid value: "a_b": {SUBDOMAIN}',),
         metadata="{name: a_b}",
@@ -171,7 +171,7 @@ CASES = [
         ('spec.containers[0].resources.claims[1]: Duplicate value: "gpu"',),
     ),
     Case(
-        "a request that is no label",
+        "a request that is not a label",
         claims("{name: gpu, request: A}", of_pod=GPU),
         (f'spec.containers[0].resources.claims[0].request: Invalid value: "A": {LABEL}',),
     ),
@@ -192,7 +192,7 @@ CASES = [
         minor=33,
     ),
     Case(
-        "an entry whose source names both, or is not there",
+        "an entry with a source that names both, or without one",
         "{containers: [{name: a}], resourceClaims: [{name: gpu, source: {resourceClaimName: a, resourceClaimTemplateName: b}}, {name: nic, resourceClaimName: a}]}",
         (
             f"spec.resourceClaims[0].source: Invalid value: core.ClaimSource{{ResourceClaimName:(*string)(0x...), ResourceClaimTemplateName:(*string)(0x...)}}: {AT_MOST}",
@@ -233,7 +233,7 @@ CASES = [
     ),
     # Overhead and system
     Case(
-        "overhead that is no amount of resources",
+        "overhead that is not an amount of resources",
         "{containers: [{name: a}], runtimeClassName: kata, overhead: {cpu: -1, gpu: 1}}",
         (
             'spec.overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
@@ -275,7 +275,7 @@ CASES = [
         ),
     ),
     Case(
-        "a restart where nothing restarts",
+        "a restart policy without restarts",
         policies("{resourceName: cpu, restartPolicy: RestartContainer}", ", restartPolicy: Never"),
         (
             "spec.containers[0].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'",
@@ -289,7 +289,7 @@ CASES = [
             "spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: \"RestartContainer\": must not be set to 'RestartContainer' for non-sidecar initContainers",
         ),
     ),
-    # The form of it
+    # Structure
     Case(
         "a field that does not exist",
         "{containers: [{name: a, resources: {limit: {cpu: 1}}}]}",
@@ -330,13 +330,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_words_of_the_api_server(case: Case) -> None:
+def test_messages_of_the_api_server(case: Case) -> None:
     found = findings(case.spec, rules(case.minor), metadata=case.metadata)
     assert messages(found) == list(case.want)
     assert {finding.severity for finding in found} <= {Severity.ERROR}
 
 
-def test_overhead_is_the_business_of_a_runtime_class() -> None:
+def test_overhead_is_set_by_a_runtime_class() -> None:
     spec = "{containers: [{name: a}], overhead: {cpu: 250m}}"
     (found,) = findings(spec)
     assert str(found) == (

@@ -1,7 +1,7 @@
 # ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
-"""What the API server says about ``spec.resources`` (KEP-2837), word for word, release by release.
+"""Messages of the API server about ``spec.resources`` (KEP-2837), word for word, release by release.
 
-Texts: ``pkg/apis/core/validation`` in 1.36, executed; where 1.32 and 1.33 differ, their source.
+Texts: ``pkg/apis/core/validation`` in 1.36, executed; differences in 1.32 and 1.33 come from their source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALONE = "spec.resources: Forbidden: HugePages require cpu or memory"
 
 @dataclass(frozen=True)
 class Case:
-    """Pod-level resources, the resources of the containers, and what is said in a release."""
+    """Pod-level resources, the resources of the containers, and the messages in a release."""
 
     name: str
     resources: str
@@ -44,12 +44,12 @@ class Case:
 
 
 CASES = [
-    Case("nothing said", "{}"),
+    Case("no resources", "{}"),
     Case("null", "null"),
     Case("both sides", "{requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 2, memory: 2Gi}}"),
     Case("empty sides", "{requests: {}, limits: null}"),
     Case(
-        "Windows: nothing else is looked at",
+        "Windows: nothing else is checked",
         "{requests: {cpu: -1}}",
         ("spec.resources: Forbidden: may not be set for a windows pod",),
         more=", os: {name: windows}",
@@ -69,7 +69,7 @@ CASES = [
         "{claims: []}",
         ("spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level",),
     ),
-    Case("null claims are none", "{claims: null}"),
+    Case("null claims do not count", "{claims: null}"),
     Case(
         "claims in 1.33",
         "{claims: []}",
@@ -90,7 +90,7 @@ CASES = [
         (f'spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": {SUPPORTED}',),
     ),
     Case(
-        "a name that nobody knows",
+        "an unknown name",
         "{requests: {gpu: 1}}",
         (
             'spec.resources.requests[gpu]: Invalid value: "gpu": must be a standard resource type or fully '
@@ -129,7 +129,7 @@ CASES = [
         "{requests: {cpu: 1, hugepages-2Mi: 2Mi}}",
         ("spec.resources.limits: Required value: Limit must be set for non overcommitable resources",),
     ),
-    Case("huge pages by themselves", "{limits: {hugepages-2Mi: 2Mi}}", (ALONE,)),
+    Case("huge pages alone", "{limits: {hugepages-2Mi: 2Mi}}", (ALONE,)),
     Case("two sizes of huge pages", "{limits: {memory: 1Gi, hugepages-2Mi: 4Mi, hugepages-1Gi: 2Gi}}"),
     Case(
         "huge pages in 1.33",
@@ -237,12 +237,12 @@ CASES = [
         minor=37,
     ),
     Case(
-        "before, nothing follows",
+        "before, nothing is derived",
         "{requests: {memory: 5Gi}}",
         containers=("{requests: {memory: 1Gi}, limits: {memory: 2Gi}}",) * 2,
     ),
     Case(
-        "where one container has no limit, nothing follows",
+        "if one container has no limit, nothing is derived",
         "{requests: {memory: 5Gi}}",
         containers=("{limits: {memory: 2Gi}}", "{}"),
         minor=37,
@@ -251,13 +251,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_words_of_the_api_server(case: Case) -> None:
+def test_messages_of_the_api_server(case: Case) -> None:
     found = [each for each in findings(case.spec, rules(case.minor)) if each.severity is Severity.ERROR]
     assert messages(found) == list(case.want)
 
 
 ROWS = list(product((False, True), repeat=4))
-"""Which of pod requests, pod limits, container requests and container limits are set: the table's order."""
+"""Which of pod requests, pod limits, container requests and container limits are set, in table order."""
 
 
 @pytest.mark.parametrize("minor", range(32, 39))
@@ -288,8 +288,8 @@ def _sides(*, requests: int, limits: int) -> str:
     return f"{{{', '.join(sides)}}}"
 
 
-def test_places_are_those_of_what_is_wrong_and_of_what_would_be_there() -> None:
-    """An amount that a default fills in has no line: what it stands in has."""
+def test_places_name_the_wrong_amount_even_if_it_is_a_default() -> None:
+    """A default amount has no line, but the member that it belongs to has."""
     (found,) = findings(CASES[-4].spec)
     assert (found.place.path, found.code) == (
         ("spec", "resources", "requests", "memory"),
@@ -309,7 +309,7 @@ def test_places_are_those_of_what_is_wrong_and_of_what_would_be_there() -> None:
         (36, "{requests: {memory: 5Gi}, limits: {memory: 4Gi}}", ""),
     ],
 )
-def test_amounts_that_nobody_has_written_are_explained(minor: int, pod_level: str, hint: str) -> None:
+def test_default_amounts_are_explained(minor: int, pod_level: str, hint: str) -> None:
     own = "{requests: {memory: 2Gi}, limits: {memory: 2Gi}}"
     spec = f"{{resources: {pod_level}, containers: [{{name: a, resources: {own}}}]}}"
     found = [each for each in findings(spec, rules(minor)) if each.code == "limit-below-request"]

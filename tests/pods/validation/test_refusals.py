@@ -1,4 +1,4 @@
-"""Everything an API server refuses of one pod at once, in its order and words."""
+"""Everything an API server rejects about one pod at once, in its order and words."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_validation(given: Pod, stated: tuple[str, ...]) -> None:
     assert plainly_valid(given) is (not stated)
 
 
-def test_limit_ranges_come_behind_validation_each_by_itself() -> None:
+def test_limit_ranges_follow_validation_one_by_one() -> None:
     most = LimitRangeItem(type="Pod", max={"cpu": Quantity.parse("2")})
     ratio = LimitRangeItem(type="Container", max_ratio={"cpu": Quantity.parse("1")})
     ranges = (LimitRange("b", items=(ratio,)), LimitRange("a", items=(most,)))
@@ -75,7 +75,7 @@ def test_limit_ranges_come_behind_validation_each_by_itself() -> None:
     assert refused(manifest(app("cpu=1", "cpu=2")), SERVER, *ranges) == (RATIO,)
 
 
-def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
+def test_running_and_static_pods_are_not_rejected() -> None:
     given = manifest(app("cpu=3", "cpu=2"))
     assert refused(given._replace(phase="Running")) == ()
     assert refused(given._replace(static=True)) == ()
@@ -106,7 +106,7 @@ def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
         "long name",
     ],
 )
-def test_what_is_refused_is_never_plain(given: Pod) -> None:
+def test_rejected_pods_are_never_plainly_valid(given: Pod) -> None:
     assert refused(given)
     assert not plainly_valid(given)
 
@@ -165,7 +165,7 @@ def test_restart_policies_of_containers_are_those_of_the_release(kind: str, mino
         ({"cpu"}, "OnFailure", ""),
         (set(), "Never", ""),
     ],
-    ids=["restarts never", "other resource", "restarts", "nothing said"],
+    ids=["restarts never", "other resource", "restarts", "not set"],
 )
 def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, stated: str) -> None:
     given = manifest(replace(app("cpu=1"), restarts=frozenset(restarts)))._replace(restart_policy=policy)
@@ -235,28 +235,28 @@ OF_MANIFESTS = [
     [each[1:] for each in OF_MANIFESTS],
     ids=[each[0] for each in OF_MANIFESTS],
 )
-def test_what_only_the_manifest_tells_is_validated(metadata: str, spec: str, stated: str) -> None:
+def test_fields_only_in_the_manifest_are_validated(metadata: str, spec: str, stated: str) -> None:
     given = read(POD.format(metadata=metadata, spec=spec))
     assert not plainly_valid(given)
     (found,) = refused(given)
     assert stated in found
 
 
-def test_amounts_that_nobody_plans_with_must_be_some() -> None:
+def test_unused_amounts_must_be_valid() -> None:
     spec = f"{{{CONTAINERS}, volumes: [{{name: v, emptyDir: {{sizeLimit: much}}}}]}}"
     (found,) = refused(read(POD.format(metadata="{name: web}", spec=spec)))
     assert found.startswith('Pod in version "v1" cannot be handled as a Pod: quantities must match')
 
 
-def test_pods_of_workloads_are_validated_with_what_their_template_says() -> None:
+def test_pods_of_workloads_are_validated_with_their_template() -> None:
     spec = "{containers: [{name: app, env: [{name: E, valueFrom: {resourceFieldRef: {resource: disk}}}]}]}"
     head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}"
     (found,) = refused(read(f"{head}\nspec: {{template: {{spec: {spec}}}}}"))
     assert found.startswith('Pod "web-0" is invalid: spec.containers[0].env[0].valueFrom')
 
 
-def test_amounts_are_told_as_they_were_written() -> None:
-    """Up to 1.33 with Go's own fields: a kubelet gets 1.5 as 1500m, and the API server validates 1.5."""
+def test_amounts_are_reported_as_they_were_written() -> None:
+    """Up to 1.33 with Go's own fields: a kubelet gets 1.5 as 1500m, while the API server validates 1.5."""
     spec = '{containers: [{name: app, resources: {limits: {"a.b/c": 1.5}}}]}'
     given = read(POD.format(metadata="{name: web}", spec=spec))
     rules = ServerRules(minor=33)

@@ -1,4 +1,4 @@
-"""The schema of pod resources, as editors use it: it takes what Kubernetes takes, and knows typical slips."""
+"""The schema of pod resources for editors: it accepts what Kubernetes accepts, and detects typical slips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "
 
 
 def paths(document: object) -> list[str]:
-    """Name the places that the schema finds wrong."""
+    """Return the places of the schema's errors."""
     found = jsonschema.Draft202012Validator(SCHEMA).iter_errors(document)
     return [error.json_path for error in found]
 
@@ -50,12 +50,12 @@ def test_shipped_manifests_follow_it(path: Path) -> None:
         ("{containers: [{name: a}], overhead: {cpu: [1]}}", ["$.spec.overhead.cpu"]),
     ],
 )
-def test_slips_are_found_where_they_are(spec: str, want: list[str]) -> None:
+def test_slips_are_found_at_their_place(spec: str, want: list[str]) -> None:
     assert paths(POD | {"spec": yaml.safe_load(spec)}) == want
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_templates_of_every_workload_are_looked_at(kind: str) -> None:
+def test_templates_of_every_workload_are_checked(kind: str) -> None:
     spec: dict[str, object] = {
         "template": {"spec": {"containers": [{"name": "a", "resources": {"limit": {}}}]}}
     }
@@ -65,13 +65,13 @@ def test_templates_of_every_workload_are_looked_at(kind: str) -> None:
     assert path.endswith(".template.spec.containers[0].resources")
 
 
-def test_other_objects_are_none_of_its_business() -> None:
+def test_other_objects_are_ignored() -> None:
     assert (
         paths({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": 3}}) == []
     )
 
 
-def test_every_part_has_a_type_that_takes_null() -> None:
-    """Kubernetes does not tell null from absent; only objects themselves must be there."""
+def test_every_part_has_a_type_that_accepts_null() -> None:
+    """Kubernetes does not distinguish null from absent; only objects themselves are required."""
     for name, part in SCHEMA["$defs"].items():
         assert "null" in part["type"] or name in ("pod", "workload", "cronJob")

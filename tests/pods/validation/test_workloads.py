@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
-"""Pod templates: what is refused with them, and what only when pods are made of them."""
+"""Pod templates: errors of the template, and errors only when pods are created from it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_templates_are_checked_at_once(kind: str) -> None:
     assert (found.fix, found.note) == ("", "")
 
 
-def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
-    """``SetDefaults_Pod`` fills in pods, not templates."""
+def test_errors_due_to_defaults_are_reported_when_pods_are_created() -> None:
+    """``SetDefaults_Pod`` sets defaults in pods, not in templates."""
     spec = "{resources: {limits: {memory: 100Gi}}, containers: [{name: a, resources: {limits: {memory: 60Gi}}}, {name: b, resources: {limits: {memory: 60Gi}}}]}"
     (found,) = template_findings(spec)
     assert (
@@ -42,7 +42,7 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
     )
 
 
-def test_warnings_come_with_the_template_alone() -> None:
+def test_warnings_are_reported_only_for_the_template() -> None:
     found = template_findings("{containers: [{name: a, resources: {limits: {memory: 100m}}}]}")
     assert [(each.severity, each.place.field) for each in found] == [
         (Severity.WARNING, "spec.template.spec.containers[0].resources.limits[memory]")
@@ -57,7 +57,7 @@ def test_pod_level_resources_of_templates_are_dropped_too() -> None:
     assert found.place.field == "spec.template.spec.resources"
 
 
-def test_ephemeral_containers_do_not_go_into_templates() -> None:
+def test_ephemeral_containers_are_not_allowed_in_templates() -> None:
     (found,) = template_findings("{containers: [{name: a}], ephemeralContainers: [{name: b}]}")
     assert (
         str(found)
@@ -66,7 +66,7 @@ def test_ephemeral_containers_do_not_go_into_templates() -> None:
 
 
 def test_lists_and_their_items() -> None:
-    """Items are sent one by one, so that the names of their fields begin anew; places do not."""
+    """Items are sent one by one, so the names of their fields start at the item; places do not."""
     pod = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
     service = "{apiVersion: v1, kind: Service, metadata: {name: s}}"
     first, second, third = linted(f"{{apiVersion: v1, kind: List, items: [{service}, {pod}, 3]}}")
@@ -96,7 +96,7 @@ def test_items_of_typed_lists_may_leave_out_their_kind() -> None:
         ("- 1", ["expected a Kubernetes object, found a list"]),
     ],
 )
-def test_what_is_no_object(text: str, want: list[str]) -> None:
+def test_invalid_objects(text: str, want: list[str]) -> None:
     found = [finding for one in linted(text) for finding in one.findings]
     assert messages(found) == want
     assert {finding.rejected_by for finding in found} == {"kubectl"}
@@ -106,14 +106,14 @@ def test_what_is_no_object(text: str, want: list[str]) -> None:
     ("kind", "version"),
     [("Deployment", "example.com/v1"), ("Pod", "metrics.k8s.io/v1"), ("Job", "batch.volcano.sh/v1")],
 )
-def test_kinds_of_others_are_passed_over(kind: str, version: str) -> None:
+def test_kinds_of_other_groups_are_skipped(kind: str, version: str) -> None:
     (one,) = linted(f"{{apiVersion: {version}, kind: {kind}, metadata: {{name: a}}, spec: {WRONG}}}")
     assert not one.looked_at
     assert HEADS["Pod"] == "v1"
 
 
 def test_static_pods_are_rejected_by_the_kubelet() -> None:
-    """A kubelet runs the API server's checks over the files it reads, by its own release and gates."""
+    """A kubelet runs the API server's checks on the files it reads, by its own release and gates."""
     text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
     (one,) = linted(text, rules(static=True, server=31))
     assert [(each.rejected_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
@@ -161,12 +161,12 @@ def of_static_pod(members: str, node: NodeRules, container: str = "") -> list[st
         (BUNDLE, "volumes: static pods may not reference clustertrustbundles"),
     ],
 )
-def test_a_kubelet_takes_no_static_pod_that_names_other_objects(members: str, words: str) -> None:
-    """From 1.34 on; only the first of them is told."""
+def test_a_kubelet_rejects_a_static_pod_that_references_other_objects(members: str, words: str) -> None:
+    """From 1.34 on; only the first of them is reported."""
     assert of_static_pod(members, NodeRules(static_references=True)) == [f"spec.{words}"]
 
 
-def test_what_a_static_pod_may_have() -> None:
+def test_volumes_that_a_static_pod_may_have() -> None:
     local = "volumes: [{name: v, hostPath: {path: /a}}, {name: w, emptyDir: {}}, {name: u, projected: {sources: [{downwardAPI: {}}]}}]"
     assert not of_static_pod(local, NodeRules(static_references=True))
     env = ", env: [{name: A, valueFrom: {configMapKeyRef: {name: m, key: k}}}]"
@@ -175,7 +175,7 @@ def test_what_a_static_pod_may_have() -> None:
     ]
 
 
-def test_kubelets_that_look_for_some_references_only() -> None:
+def test_kubelets_that_check_only_some_references() -> None:
     """Trust bundles from 1.29 on, claims from 1.32.6 and 1.33.2 on."""
     some = NodeRules(minor=33, static_claims=STATIC_CLAIMS)
     assert of_static_pod(f"serviceAccountName: s, {CLAIMS}", some) == [
@@ -188,7 +188,7 @@ def test_kubelets_that_look_for_some_references_only() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Service"])
-def test_a_kubelet_takes_no_other_kind_from_its_files(kind: str) -> None:
+def test_a_kubelet_rejects_other_kinds_in_its_files(kind: str) -> None:
     text = f"{{apiVersion: v1, kind: {kind}, metadata: {{name: web}}, spec: {{}}}}"
     (one,) = linted(text, rules(static=True))
     (finding,) = one.findings

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         state_files,
     )
     from tests.guest.calibration import calibration
-else:  # in the guest, they lie beside it
+else:  # in the guest, they are next to it
     from audit_node import (
         _BUSY,
         CONTAINERS,

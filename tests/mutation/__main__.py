@@ -1,23 +1,23 @@
-"""Mutation testing: is there a test for every bit of code?  ``python -m tests.mutation ROOM ...``.
+"""Mutation testing: is every piece of code tested? ``python -m tests.mutation ROOM ...``.
 
 A room is a pattern of modules, such as ``'cpuctl/checkpoints/*'`` or ``cpuctl/engine/cpu/hints.py``. Every
 module is made wrong in one place at a time (``edits.py`` says how), and tests that run that place are run
-until one fails: then the mutant is killed. What survives shows a test that is missing, code that is needless,
-or a change that makes no difference. For every survivor
+until one fails: then the mutant is killed. A survivor shows a missing test, needless code, or a change
+that makes no difference. For every survivor
 
 - write the test that kills it, best as a row of a table or as a law, where it belongs in ``tests/``; or
 - make the code simpler, if it was needless; or
-- explain in ``explained/ROOM.toml`` why nobody could notice (``explanations.py`` describes the file).
+- explain in ``explained/ROOM.toml`` why no test can notice it (``explanations.py`` describes the file).
 
 Exit 1 while there are survivors without an explanation, stale explanations, or mutants that were not tried.
-Run it again after a change: killed mutants stay killed while their function reads the same, and survivors are
-tried again where their tests have changed. Results are kept in ``.mutation/``, one file a room, so a run may
-be ended at any time; ``--fresh`` forgets them.
+Run it again after a change: killed mutants stay killed while their function is unchanged, and survivors are
+tried again if their tests have changed. Results are kept in ``.mutation/``, one file per room, so a run can
+be stopped at any time; ``--fresh`` discards them.
 
 How it works: tests are collected once; each is run once under a tracer, to learn which functions it runs; for
-every mutant a child is forked, in which the functions of that module get the mutated code, and the tests are
-run that reach the function, those that killed its other mutants first, then the quickest. What runs on import
-(constants, defaults, tables) needs a process that has not imported cpuctl yet: some seconds a mutant.
+every mutant a child is forked in which the module's functions get the mutated code. It runs the tests that
+reach the function: first those that killed its other mutants, then the fastest. Code that runs on import
+(constants, defaults, tables) needs a process that has not imported cpuctl yet: some seconds per mutant.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PROFILE = "mutation"
 
 
 def main(words: Sequence[str]) -> int:
-    """Try the mutants that are asked for, and report."""
+    """Try the requested mutants, and report."""
     requested = _parser().parse_args(words)
     root = Path.cwd()
     found = rooms(root, requested.rooms)
@@ -128,7 +128,7 @@ def _run(requested: argparse.Namespace, found: Sequence[Room]) -> int:
 
 
 def _reported(space: Room, requested: argparse.Namespace) -> int:
-    """Print how a room stands; return 1 where something is left to do."""
+    """Print the status of a room; return 1 if something is left to do."""
     results, explained = Results(FOLDER, space), explanations(space)
     mutants = list(mutants_of_interest(space, requested.one_in))
     known = [(mutant, result) for mutant in mutants if (result := results.of(mutant))]

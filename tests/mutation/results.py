@@ -1,4 +1,4 @@
-"""Results, one JSON object a line and a file a room, so that a run that was ended goes on where it was."""
+"""Results, one JSON object per line and one file per room, so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.mutation.mutants import Mutant, Room
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a mutant.
+    """The outcome of a mutant.
 
-    ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` where the compiled code is
+    ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` if the compiled code is
     that of the original. ``by`` names the test that failed; ``requested`` sums up the tests that did not;
-    ``left`` counts those for which there was no time.
+    ``left`` counts those that did not fit into the budget.
     """
 
     key: str
@@ -47,7 +47,7 @@ class Results:
         return self._found.get(mutant.key)
 
     def add(self, result: Result) -> None:
-        """Keep a result, at once."""
+        """Store a result immediately."""
         self._found[result.key] = result
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:

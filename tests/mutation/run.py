@@ -35,7 +35,7 @@ IN_OTHER_PROCESSES = {"cpuctl.checkpoints.store": ("tests/checkpoints/test_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a run is about: *budget* is seconds of tests for one mutant; *again* tries survivors again."""
+    """The parameters of a run: *budget* is seconds of tests for one mutant; *again* tries survivors again."""
 
     rooms: Sequence[Room]
     folder: Path
@@ -46,13 +46,13 @@ class Wish:
 
 @dataclass(slots=True)
 class Choice:
-    """The tests for a mutant, in the order to run them, and how many there was no time for."""
+    """The tests for a mutant in order, and the number of those that do not fit into the budget."""
 
     tests: list[str]
     left: int
 
     def summed_up(self) -> str:
-        """Return a sum of the tests and of the files they are in."""
+        """Return a checksum of the tests and their files."""
         files = sorted({name.partition("::")[0] for name in self.tests})
         return sha256("\n".join([*sorted(self.tests), *map(_sum, files)]).encode()).hexdigest()[:16]
 
@@ -69,7 +69,7 @@ def _sum(file: str) -> str:
 
 @dataclass(slots=True, eq=False)  # pytest hashes its plugins
 class Run:
-    """A pytest plugin that tries mutants in the place of running the tests."""
+    """A pytest plugin that tries mutants instead of running the tests."""
 
     wish: Wish
     fresh: FreshProcess
@@ -82,7 +82,7 @@ class Run:
     about_module: dict[str, list[str]] = field(default_factory=dict)
 
     def pytest_sessionstart(self) -> None:
-        """Look at what the import of tests runs."""
+        """Record the functions that importing the tests runs."""
         self.recorder.start()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -96,7 +96,7 @@ class Run:
         on_import = self.recorder.stop()
         live = LiveFunctions()
         gc.collect()
-        gc.freeze()  # children look at what they make, and share the rest
+        gc.freeze()  # children collect only their own garbage, and share the rest
         self.traces = trace(session.items, on_import, self.recorder, self.wish.folder / "traces.json")
         for name, test in self.traces.tests.items():
             if test.seconds is None:
@@ -149,7 +149,7 @@ class Run:
     # Which tests
 
     def _chosen(self, mutant: Mutant) -> Choice:
-        """Choose those that killed others of the function first, then the quickest, within the budget."""
+        """Choose tests that killed others of the function first, then the fastest, within the budget."""
         function = mutant.change.function
         if self._needs_import(mutant):
             if mutant.module not in self.about_module:
@@ -172,12 +172,12 @@ class Run:
         return [name for name in self.seconds if _file(name) in IN_OTHER_PROCESSES.get(module, ())]
 
     def _needs_import(self, mutant: Mutant) -> bool:
-        """Return whether no test runs it, but the import of a module does."""
+        """Return whether only the import of a module runs it, and no test."""
         function = mutant.change.function
         return mutant.imported or (function in self.traces.on_import and function not in self.reached_by)
 
     def _about_module(self, module: str) -> list[str]:
-        """Find the tests that run anything of a module or import it, then those of what imports it."""
+        """Find the tests that run or import any part of a module, then those of modules that import it."""
         parent, _, last = module.rpartition(".")
         imports = re.compile(
             rf"\b{re.escape(module)}\b|^\s*from {re.escape(parent)} import .*\b{last}\b", re.MULTILINE
@@ -250,7 +250,7 @@ class Run:
 
 
 def _of_few_files(tests: list[str]) -> list[str]:
-    """Choose the first test's file and the one that has the most: collecting more takes longer."""
+    """Choose the first test's file and the one with the most tests: collecting more takes longer."""
     files = Counter(_file(name) for name in tests)
     wanted = {_file(tests[0]), files.most_common(1)[0][0]}
     return [name for name in tests if _file(name) in wanted][:_FIRST]
@@ -261,7 +261,7 @@ def _file(test: str) -> str:
 
 
 def mutants_of_interest(space: Room, one_in: int) -> Iterator[Mutant]:
-    """Yield the mutants of a room, or one in so many, the same ones every time."""
+    """Yield the mutants of a room, or a fixed sample of them."""
     for mutant in space.mutants():
         if int(sha256(mutant.key.encode()).hexdigest(), 16) % one_in == 0:
             yield mutant

@@ -1,4 +1,4 @@
-"""What is changed in a module, and that a changed function lives."""
+"""The edits of a module, the names of mutants, swapping code, and explanations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.mutation.swapping import LiveFunctions
 
 
 def changed(text: str) -> set[str]:
-    """Return all that a text becomes."""
+    """Return all changed versions of a text."""
     source = text.encode()
     return {each.applied(source).decode() for each in edits(ast.parse(source), Places(source))}
 
@@ -106,7 +106,7 @@ def test_a_mutant_is_named_by_its_function_and_lines(module: Path) -> None:
         ("Divide, downwards.", "Halve.", {"sums:(module)", "sums:half", "sums:Sum.of"}),
     ],
 )
-def test_a_result_holds_for_as_long_as_the_code_around_it_reads_the_same(
+def test_a_result_is_valid_while_the_surrounding_code_is_unchanged(
     old: str, new: str, kept: set[str], module: Path
 ) -> None:
     before = {mutant.key for mutant in mutants_of(module)}
@@ -116,7 +116,7 @@ def test_a_result_holds_for_as_long_as_the_code_around_it_reads_the_same(
     assert {name for name, known in now.items() if known} == kept
 
 
-def test_code_is_swapped_in_functions_that_live(module: Path) -> None:
+def test_code_is_swapped_in_live_functions(module: Path) -> None:
     found: dict[str, object] = {}
     code = compile(MODULE, str(module), "exec")
     exec(code, found)  # noqa: S102
@@ -132,7 +132,7 @@ def test_code_is_swapped_in_functions_that_live(module: Path) -> None:
 
 
 def test_explanations_go_stale(module: Path, tmp_path: Path) -> None:
-    """Where there is no such mutant any more, and where a test kills it after all."""
+    """If the mutant no longer exists, or a test kills it."""
     space = Room("sums", (module,))
     results = Results(tmp_path, space)
     first, second, *_ = space.mutants()

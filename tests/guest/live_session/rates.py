@@ -257,7 +257,7 @@ def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
     for spell in spells:
         before, behind = bisect_left(starts, spell.begin) - 1, bisect_left(starts, spell.end)
         if before < 0 or behind == len(rounds) or counted[before] != counted[behind]:
-            continue  # it begins and ends between rounds that tell nothing of it
+            continue  # it begins and ends between rounds that have no data about it
         reported = {str(each["cpu"]) for each in spell.document["cpus"]}
         if reported != counted[before]:
             many = len(counted[before])

@@ -1,4 +1,4 @@
-"""Every command in a text prints what the text shows."""
+"""Every command in a page prints the output that the page shows."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Screen:
 
 
 class Moment(NamedTuple):
-    """Something to do so many seconds after the beginning; the result is recorded."""
+    """An action, and its time in seconds from the beginning; the result is recorded."""
 
     at: float
     name: str
@@ -290,7 +290,7 @@ class Session:
         ]
 
     def play(self) -> list[dict[str, Any]]:
-        """Play the schedule, and return what was done when; a failure fails the session at its end."""
+        """Play the schedule, and return all actions with times; a failure fails the session at its end."""
         done, began = [], time.monotonic()
         for moment in self.moments():
             due = began + moment.at * self.scale

@@ -1,4 +1,4 @@
-"""The harness itself: what it guarantees to the tests that boot guests."""
+"""The harness itself: its guarantees to the tests that boot guests."""
 
 from __future__ import annotations
 

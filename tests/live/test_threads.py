@@ -15,7 +15,7 @@ HOLDERS = {3: frozenset({OWN}), 4: frozenset({OWN})}
 
 
 class Procs:
-    """Processes below a directory, and a reader that counts what it reads."""
+    """Processes below a directory, and a reader that records its reads."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

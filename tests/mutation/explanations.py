@@ -1,4 +1,4 @@
-"""Examined survivors: ``explained/ROOM.toml`` explains for each why no test can notice it.
+"""Examined survivors: ``explained/GROUP.toml`` explains for each why no test can notice it.
 
     [[survivor]]
     function = "cpuctl.checkpoints.store:read_state_file"
@@ -17,15 +17,15 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.mutation.mutants import Change, Mutant, Room
+from tests.mutation.mutants import Change, ModuleGroup, Mutant
 from tests.mutation.results import Results
 
 FOLDER = Path(__file__).with_name("explained")
 
 
-def explanations(space: Room) -> dict[Change, str]:
-    """Read the explanations of a room's survivors."""
-    path = FOLDER / f"{space.name}.toml"
+def explanations(group: ModuleGroup) -> dict[Change, str]:
+    """Read the explanations of a group's survivors."""
+    path = FOLDER / f"{group.name}.toml"
     if not path.exists():
         return {}
     found: dict[Change, str] = {}

@@ -50,7 +50,7 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ModuleGroup:
     """The modules of one folder, without those of subfolders, that match patterns."""
 
     name: str
@@ -62,14 +62,14 @@ class Room:
             yield from mutants_of(path)
 
 
-def rooms(root: Path, patterns: list[str]) -> list[Room]:
+def module_groups(root: Path, patterns: list[str]) -> list[ModuleGroup]:
     """Find the modules that match patterns like ``cpuctl/engine/cpu/*``, by folder."""
     found: dict[str, list[Path]] = {}
     for path in sorted((root / "cpuctl").rglob("*.py")):
         relative = path.relative_to(root)
         if any(_matches(relative, pattern) for pattern in patterns):
             found.setdefault(".".join(relative.parent.parts[1:]) or "cpuctl", []).append(path)
-    return [Room(name, tuple(paths)) for name, paths in sorted(found.items())]
+    return [ModuleGroup(name, tuple(paths)) for name, paths in sorted(found.items())]
 
 
 def _matches(path: Path, pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""Results, one JSON object per line and one file per room, so that a stopped run can be continued."""
+"""Results, one JSON object per line and one file per group, so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.mutation.mutants import Mutant, Room
+from tests.mutation.mutants import ModuleGroup, Mutant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,10 @@ class Result:
 
 
 class Results:
-    """The results of a room so far."""
+    """The results of a group so far."""
 
-    def __init__(self, folder: Path, space: Room) -> None:
-        self._path = folder / f"{space.name}.jsonl"
+    def __init__(self, folder: Path, group: ModuleGroup) -> None:
+        self._path = folder / f"{group.name}.jsonl"
         self._found: dict[str, Result] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():

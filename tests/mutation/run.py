@@ -1,4 +1,4 @@
-"""One run: tests are collected and traced once, then every mutant of the rooms is tried."""
+"""One run: tests are collected and traced once, then every mutant of the groups is tried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 from tests.mutation.explanations import explanations
 from tests.mutation.importing import FreshProcess, Question
-from tests.mutation.mutants import Mutant, Room, module_name
+from tests.mutation.mutants import ModuleGroup, Mutant, module_name
 from tests.mutation.results import Result, Results
 from tests.mutation.swapping import LiveFunctions
 from tests.mutation.tracing import Recorder, Traces, say, trace
@@ -34,10 +34,10 @@ IN_OTHER_PROCESSES = {"cpuctl.checkpoints.store": ("tests/checkpoints/test_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RunOptions:
     """The parameters of a run: *budget* is seconds of tests for one mutant; *again* tries survivors again."""
 
-    rooms: Sequence[Room]
+    groups: Sequence[ModuleGroup]
     folder: Path
     budget: float
     again: bool = False
@@ -71,7 +71,7 @@ def _sum(file: str) -> str:
 class Run:
     """A pytest plugin that tries mutants instead of running the tests."""
 
-    wish: Wish
+    options: RunOptions
     fresh: FreshProcess
     recorder: Recorder
     traces: Traces = field(default_factory=Traces)
@@ -92,34 +92,34 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try every mutant of every room."""
+        """Try every mutant of every group."""
         on_import = self.recorder.stop()
         live = LiveFunctions()
         gc.collect()
         gc.freeze()  # children collect only their own garbage, and share the rest
-        self.traces = trace(session.items, on_import, self.recorder, self.wish.folder / "traces.json")
+        self.traces = trace(session.items, on_import, self.recorder, self.options.folder / "traces.json")
         for name, test in self.traces.tests.items():
             if test.seconds is None:
                 say(f"left out, does not pass alone: {name}")
         self.reached_by, self.seconds = self.traces.by_function(), self.traces.seconds()
         self.items = {item.nodeid: (number, item) for number, item in enumerate(session.items)}
-        for space in self.wish.rooms:
-            self._room(space, live)
+        for group in self.options.groups:
+            self._group(group, live)
         self.fresh.close()
         return True
 
-    def _room(self, space: Room, live: LiveFunctions) -> None:
-        results = Results(self.wish.folder, space)
-        explained = explanations(space)
+    def _group(self, group: ModuleGroup, live: LiveFunctions) -> None:
+        results = Results(self.options.folder, group)
+        explained = explanations(group)
         begun, tried = time.monotonic(), 0
-        mutants = sorted(mutants_of_interest(space, self.wish.one_in), key=lambda mutant: mutant.imported)
+        mutants = sorted(mutants_of_interest(group, self.options.one_in), key=lambda mutant: mutant.imported)
         for number, mutant in enumerate(mutants):
             old = results.of(mutant)
             choice = self._chosen(mutant)
             requested = choice.summed_up() if old is None or old.survived else ""
             if (
                 old
-                and not (old.survived and self.wish.again)
+                and not (old.survived and self.options.again)
                 and (not old.survived or mutant.change in explained or old.requested == requested)
             ):
                 continue
@@ -142,9 +142,11 @@ class Run:
             tried += 1
             if tried % 100 == 0:
                 rate = 60 * tried / (time.monotonic() - begun)
-                say(f"{space.name}: {number + 1} mutants, {rate:.0f} a minute, now {mutant.change.function}")
+                say(
+                    f"{group.name}: {number + 1} mutants, {rate:.0f} per minute, now {mutant.change.function}"
+                )
         if tried:
-            say(f"{space.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
+            say(f"{group.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
 
     # Which tests
 
@@ -163,7 +165,7 @@ class Run:
         spent = 0.0
         every = list(dict.fromkeys([*first, *names]))
         for name in every:
-            if spent + self.seconds[name] <= self.wish.budget or not chosen:
+            if spent + self.seconds[name] <= self.options.budget or not chosen:
                 chosen.append(name)
                 spent += self.seconds[name]
         return Choice(chosen, len(every) - len(chosen))
@@ -260,9 +262,9 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def mutants_of_interest(space: Room, one_in: int) -> Iterator[Mutant]:
-    """Yield the mutants of a room, or a fixed sample of them."""
-    for mutant in space.mutants():
+def mutants_of_interest(group: ModuleGroup, one_in: int) -> Iterator[Mutant]:
+    """Yield the mutants of a group, or a fixed sample of them."""
+    for mutant in group.mutants():
         if int(sha256(mutant.key.encode()).hexdigest(), 16) % one_in == 0:
             yield mutant
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.mutation.edits import edits
 from tests.mutation.explanations import FOLDER, as_toml, explanations, stale
-from tests.mutation.mutants import Change, Room, mutants_of
+from tests.mutation.mutants import Change, ModuleGroup, mutants_of
 from tests.mutation.places import Places
 from tests.mutation.results import Result, Results
 from tests.mutation.swapping import LiveFunctions
@@ -133,13 +133,13 @@ def test_code_is_swapped_in_live_functions(module: Path) -> None:
 
 def test_explanations_go_stale(module: Path, tmp_path: Path) -> None:
     """If the mutant no longer exists, or a test kills it."""
-    space = Room("sums", (module,))
-    results = Results(tmp_path, space)
-    first, second, *_ = space.mutants()
+    group = ModuleGroup("sums", (module,))
+    results = Results(tmp_path, group)
+    first, second, *_ = group.mutants()
     results.add(Result(key=first.key, outcome="killed"))
     results.add(Result(key=second.key, outcome="survived"))
     gone = Change("sums:half", "return number", "return None")
-    found = dict(stale([first.change, second.change, gone], space.mutants(), Results(tmp_path, space)))
+    found = dict(stale([first.change, second.change, gone], group.mutants(), Results(tmp_path, group)))
     assert found == {first.change: "is killed", gone: "there is no such mutant"}
 
 
@@ -150,9 +150,9 @@ def test_entries_for_survivors_are_read_back(
     text = as_toml(changes).replace('why = ""', 'why = "So."')
     (tmp_path / "sums.toml").write_text(text)
     monkeypatch.setattr("tests.mutation.explanations.FOLDER", tmp_path)
-    assert explanations(Room("sums", ())) == dict.fromkeys(changes, "So.")
+    assert explanations(ModuleGroup("sums", ())) == dict.fromkeys(changes, "So.")
 
 
 def test_every_file_of_explanations_can_be_read() -> None:
     for path in FOLDER.glob("*.toml"):
-        assert explanations(Room(path.stem, ())), path
+        assert explanations(ModuleGroup(path.stem, ())), path

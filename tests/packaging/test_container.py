@@ -1,4 +1,4 @@
-"""The Containerfile: its rules, its steps run by hand, and the image itself if an engine is available."""
+"""The Containerfile: its rules, its steps without an engine, and the image itself if there is one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_all_copied_files_exist(file: Path) -> None:
 
 @pytest.mark.packaging
 def test_the_steps_install_a_working_program(tmp_path: Path) -> None:
-    """The steps run by hand, with only the copied files, in a virtual environment like the image's."""
+    """The steps run without an engine: only copied files, in a virtual environment like the image's."""
     opt = tmp_path / "opt"
     source = _copy_all(FILE, tmp_path / "source")
     step = last("RUN").replace("/opt/cpuctl", str(opt)).replace("python -m venv", f"{sys.executable} -m venv")
@@ -75,7 +75,7 @@ def test_the_steps_install_a_working_program(tmp_path: Path) -> None:
 
 @pytest.mark.packaging
 def test_the_steps_build_a_file_with_its_own_python(tmp_path: Path) -> None:
-    """The steps run by hand, with this Python instead of the image's."""
+    """The steps run without an engine, with this Python instead of the image's."""
     step = [rest for word, rest in instructions(ONEFILE) if word == "RUN"][-1]
     assert "python3.12 " in step
     step = step.replace("python3.12 ", f"{sys.executable} ").replace("/dist", str(tmp_path / "dist"))

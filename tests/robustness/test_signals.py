@@ -60,7 +60,7 @@ def test_a_signal_ends_a_command_quietly(line: str, number: signal.Signals, tmp_
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=PROJECT) as process:
         assert process.stdin is not None
-        # More than a pipe holds: once all of it is taken, the process is reading and waits for the end.
+        # More than a pipe holds: once everything is written, the process is reading and waits for more.
         process.stdin.write(b"# a comment\n" * 100_000)
         process.stdin.flush()
         process.send_signal(number)

@@ -157,7 +157,7 @@ def test_a_run_can_take_its_own_lock_again(state: Path) -> None:
     assert store._held == {}
 
 
-# What is said after a write
+# Reports after a write
 
 
 def fail_after(monkeypatch: pytest.MonkeyPatch, module: object, done: int) -> None:

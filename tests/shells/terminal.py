@@ -53,7 +53,7 @@ class Terminal:
         os.write(self._end, keys)
 
     def wait_for(self, text: str, after: int = 0) -> str:
-        """Read until *text* appears; return all that was written since position *after*, without colours."""
+        """Read until *text* appears; return everything written since position *after*, without colours."""
         assert self.comes(text, after), f"no {text!r} in {self.shown(after)!r}"
         return self.shown(after)
 
@@ -67,7 +67,7 @@ class Terminal:
         return True
 
     def shown(self, after: int) -> str:
-        """Return what was written since position *after*, without colours."""
+        """Return the text written since position *after*, without colours."""
         return _ESCAPES.sub(b"", self._seen[after:]).decode(errors="replace").replace("\r", "")
 
     def settle(self, seconds: float = 0.7) -> None:

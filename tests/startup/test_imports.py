@@ -167,7 +167,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
 
 
 @pytest.mark.parametrize(
-    ("words", "space"),
+    ("words", "module"),
     [
         ((*_PLAN, *_STATIC, *_FILES), "cpuctl.documents.json_text"),
         (("config", "show", "-m", MACHINE, "-o", "json"), "cpuctl.documents.document"),
@@ -209,8 +209,8 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         "limits of namespaces for a timeline without",
     ],
 )
-def test_modules_for_some_inputs_are_not_loaded_for_others(words: tuple[str, ...], space: str) -> None:
-    assert space not in modules_loaded(*words)
+def test_modules_for_some_inputs_are_not_loaded_for_others(words: tuple[str, ...], module: str) -> None:
+    assert module not in modules_loaded(*words)
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ SLOWEST = 35.0
 
 
 class Came(NamedTuple):
-    """An expected event, and the result: how often it came, and after how many seconds.
+    """An expected event, and the result: how often it occurred, and after how many seconds.
 
-    *short*: it did not come, and lasted less than the time in which it has to be reported.
+    *short*: it did not occur, and lasted less than the time in which it has to be reported.
     """
 
     wanted: Wanted

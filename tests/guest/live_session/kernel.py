@@ -102,7 +102,7 @@ class Round(NamedTuple):
             quota = self.text("cpu.max", path).split()
             if quota and quota[0] != "max" and any(holder in path for holder in holders):
                 yield "quota-on-exclusive", path
-            # Of a group whose CPUs are offline, all that are left are effective.
+            # If a group's CPUs are offline, its remaining CPUs are effective.
             configured = cpus_of(self.text("cpuset.cpus", path))
             wanted = self._due(path)
             if wanted is not None and configured and configured != wanted:

@@ -207,7 +207,7 @@ def compare(quantity: Quantity, spells: Sequence[Spell], rounds: Sequence[Round]
         counters = quantity.counters(found)
         if not counters:
             continue
-        # Of threads that come or end in between, both see another part.
+        # Threads that start or end in between are seen for different times.
         opened = {
             key: window
             for key, window in opened.items()

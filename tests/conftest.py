@@ -1,7 +1,7 @@
-"""How hard property tests look, by ``HYPOTHESIS_PROFILE``; no signal is ignored, and no time lost.
+"""Settings for all tests: Hypothesis profiles, environment, temporary files, signals, garbage collection.
 
-``dev`` (the default) draws a few examples anew each time. ``ci`` draws more, the same for the same tests,
-so that a change is judged by what it did; ``explore`` draws many anew, to find what nobody has thought of.
+``HYPOTHESIS_PROFILE`` is ``dev`` (the default: a few new examples each time), ``ci`` (more examples, the
+same ones for the same tests, so that failures result from the change) or ``explore`` (many new examples).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ settings.register_profile("ci", max_examples=120, deadline=None, derandomize=Tru
 settings.register_profile("explore", max_examples=600, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-# Nobody's own settings decide what tests see.
+# Tests do not depend on the user's own settings.
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 for variable in ("CPUCTL_MACHINE", "CPUCTL_KUBELET_VERSION"):
     os.environ.pop(variable, None)
@@ -45,8 +45,8 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _holds_temporary_files(_SHARED_
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Fifteen thousand tests are collected before the first runs, and live to the end: a search for garbage that
-# looks at each of them again and again takes a third of the time of collecting them.
+# Fifteen thousand tests are collected before the first one runs, and stay in memory until the end: garbage
+# collection, which visits them again and again, would take a third of the collection time.
 gc.disable()
 
 

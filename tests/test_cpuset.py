@@ -1,4 +1,4 @@
-"""CPU sets by example; the laws they keep are in ``tests/property/test_cpuset.py``."""
+"""Examples of CPU sets; their laws are in ``tests/property/test_cpuset.py``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True)
 class Text:
-    """What one input prints as."""
+    """The printed form of one input."""
 
     text: str
     want: str
@@ -50,7 +50,7 @@ def test_reads_the_list_format(case: Text) -> None:
 
 @dataclass(frozen=True)
 class Refused:
-    """An input and the kubelet's complaint."""
+    """An input and the kubelet's error."""
 
     text: str
     error: str
@@ -92,7 +92,7 @@ def syntax(quoted: str) -> str:
     ],
     ids=lambda case: repr(case.text),
 )
-def test_refuses_in_the_kubelets_words(case: Refused) -> None:
+def test_invalid_lists_get_the_kubelets_errors(case: Refused) -> None:
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole text is compared below
         CPUSet.parse(case.text)
     assert str(refused.value) == case.error
@@ -100,14 +100,14 @@ def test_refuses_in_the_kubelets_words(case: Refused) -> None:
 
 @pytest.mark.parametrize("text", [str(INT64_MAX + 1), "99999999999999999999", "1" * 20_000])
 def test_numbers_beyond_64_bits_are_out_of_range(text: str) -> None:
-    """However long: Python's own complaint about long digit strings never shows."""
+    """For any length: Python's own error about long digit strings never appears."""
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole text is compared below
         CPUSet.parse(text)
     assert str(refused.value) == f'strconv.Atoi: parsing "{text}": value out of range'
 
 
-def test_the_last_of_a_range_may_be_any_64_bit_number() -> None:
-    """Only its order is wrong, however far below zero it lies."""
+def test_the_end_of_a_range_may_be_any_64_bit_number() -> None:
+    """The error is about the order only, no matter how negative the number is."""
     for last in (-INT64_MAX - 1, -MAX_CPU - 1):
         with pytest.raises(ValueError, match=rf'^invalid range "0-{last}" \(0 > {last}\)$'):
             CPUSet.parse(f"0-{last}")
@@ -116,14 +116,14 @@ def test_the_last_of_a_range_may_be_any_64_bit_number() -> None:
 
 
 @pytest.mark.parametrize("text", [f"{MAX_CPU + 1}", f"0-{MAX_CPU + 1}", f"{INT64_MAX}"])
-def test_cpu_numbers_are_bounded(text: str) -> None:
-    """Without a bound one short line of text would ask for gigabytes."""
+def test_cpu_numbers_are_limited(text: str) -> None:
+    """Without a limit, one short line of text would need gigabytes."""
     with pytest.raises(ValueError, match=rf"^CPU \d+ is beyond {MAX_CPU}, the largest CPU number"):
         CPUSet.parse(text)
 
 
 def test_long_lists_take_no_longer_than_short_ones() -> None:
-    """Each part of a list on its own would touch a mask of a million bits."""
+    """Adding each part separately would touch a mask of a million bits."""
     alternating = ",".join(map(str, range(0, MAX_CPU, 2)))
     nested = ",".join(f"{low}-{MAX_CPU - low}" for low in range(200_000))
     with seconds_below(20):
@@ -137,7 +137,7 @@ def test_long_lists_may_be_in_any_order() -> None:
     assert set(CPUSet.parse(text)) == cpus
 
 
-def test_lists_that_must_repeat_numbers_are_refused() -> None:
+def test_lists_that_must_repeat_numbers_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^the list has 6000001 characters, cpuctl reads at most 5000000$"):
         CPUSet.parse("1," * 3_000_000 + "1")
 
@@ -172,12 +172,12 @@ def test_lowest() -> None:
         _ = CPUSet().lowest
 
 
-def test_single_cpus_of_the_largest_machines_hash_apart() -> None:
-    """The hash of a plain integer repeats every 61 bits: tables by CPU would fall into 61 heaps."""
+def test_single_cpus_of_the_largest_machines_have_different_hashes() -> None:
+    """The hash of a plain integer repeats every 61 bits: tables by CPU would have only 61 buckets."""
     assert len({hash(CPUSet.of([cpu])) for cpu in range(8192)}) > 8000
 
 
-def test_equality_and_hash_go_by_content() -> None:
+def test_equality_and_hash_depend_on_the_content() -> None:
     spellings = [CPUSet.parse("0-2"), CPUSet.of([2, 1, 0, 1]), CPUSet(0b111)]
     assert len(set(spellings)) == 1
     assert CPUSet(1) != object()

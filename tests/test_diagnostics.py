@@ -1,4 +1,4 @@
-"""Findings: in which order, and how many of each kind."""
+"""The order of findings, and their number by severity."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MIXED = [
 ]
 
 
-def test_the_worst_come_first_and_the_equally_bad_as_they_were() -> None:
+def test_the_worst_findings_come_first_in_stable_order() -> None:
     assert [each.code for each in worst_first(MIXED)] == ["b", "d", "c", "a", "e"]
     assert max(each.severity for each in MIXED) is Severity.ERROR
 
 
-def test_kinds_that_do_not_occur_are_counted_too() -> None:
+def test_severities_that_do_not_occur_are_counted_as_zero() -> None:
     assert list(counts(MIXED[:2]).items()) == [("error", 1), ("warning", 0), ("note", 1)]
 
 
-def test_a_place_without_a_name_is_left_out() -> None:
+def test_an_empty_place_is_omitted() -> None:
     finding = stated(Severity.NOTE, "a")
     assert [str(finding), str(finding.at(""))] == ["kubelet.yaml:3: text", "text"]

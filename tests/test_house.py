@@ -1,4 +1,4 @@
-"""The house rules that no linter holds: short functions and files, no circles, nothing dead, errors told."""
+"""The house rules that no linter checks: short code, no import cycles or dead code, documented errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHOICES = {"Shell"}
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Parse each once. All trees stay: a search for garbage finds none, and takes longer than to parse."""
+    """Parse each module once; garbage collection would find nothing and take longer than parsing."""
     files = sorted((ROOT / "cpuctl").rglob("*.py"))
     gc.disable()
     try:
@@ -70,7 +70,7 @@ def nodes() -> dict[str, list[ast.AST]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget() -> Iterator[None]:
-    """Leave no million of objects to whatever test comes next."""
+    """Free millions of objects for the next tests."""
     yield
     for kept in (nodes, modules):
         kept.cache_clear()
@@ -93,7 +93,7 @@ def test_functions_are_short() -> None:
 
 
 def test_files_are_short() -> None:
-    """A table may be as long as what it lists."""
+    """A table may be longer."""
     long = {
         path: length
         for path in modules()
@@ -103,11 +103,11 @@ def test_files_are_short() -> None:
     assert long == {}
 
 
-# Circles
+# Import cycles
 
 
 def imported(module: list[ast.AST], known: set[str]) -> Iterator[str]:
-    """Yield the modules that one imports anywhere, even inside a function."""
+    """Yield the modules that a module imports anywhere, even inside a function."""
     for node in module:
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
@@ -115,7 +115,7 @@ def imported(module: list[ast.AST], known: set[str]) -> Iterator[str]:
                 yield whole if whole in known else node.module
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     by_name = {
         ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): module
         for path, module in nodes().items()
@@ -126,11 +126,11 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert sorted(left) == []
 
 
-# Nothing dead
+# No dead code
 
 
 def names_read(tree: Iterable[ast.AST]) -> Counter[str]:
-    """Count names that are read, and texts that are names: tables and ``getattr`` know them so."""
+    """Count names that are read, and strings that are names: tables and ``getattr`` use them."""
     found: Counter[str] = Counter()
     for node in tree:
         match node:
@@ -152,7 +152,7 @@ class Definition:
     name: str
     place: str
     mentions: int = 0
-    """How often it names itself."""
+    """How often it refers to itself."""
 
 
 def definitions(body: list[ast.stmt], path: str) -> Iterator[Definition]:
@@ -175,8 +175,8 @@ def is_command(decorators: list[ast.expr]) -> bool:
     return any("command" in ast.unparse(each) or "callback" in ast.unparse(each) for each in decorators)
 
 
-def test_whatever_is_defined_is_read_somewhere() -> None:
-    """By name only: of two definitions of one name it is enough that one is read."""
+def test_there_is_no_dead_code() -> None:
+    """By name only: of two definitions of the same name, one has to be read."""
     read: Counter[str] = Counter()
     for module in nodes().values():
         read.update(names_read(module))
@@ -190,11 +190,11 @@ def test_whatever_is_defined_is_read_somewhere() -> None:
     assert dead == []
 
 
-# Errors told
+# Documented errors
 
 
 def raises(function: Function) -> bool:
-    """Return whether a function raises on its own account; assertions say what cannot be."""
+    """Return whether a function itself raises; assertions, which state impossible cases, do not count."""
     unseen: list[ast.AST] = [*function.body]
     while unseen:
         node = unseen.pop()
@@ -211,7 +211,7 @@ def raises(function: Function) -> bool:
 
 
 def silent(node: Documented, path: str, *, reported: bool) -> Iterator[str]:
-    """Yield public functions that raise, where no docstring around them says so."""
+    """Yield public functions that raise without any docstring that mentions it."""
     reported = reported or recorded(node)
     for each in node.body:
         match each:
@@ -228,8 +228,8 @@ def recorded(node: Documented) -> bool:
     return bool(re.search(r"\b(raises?|refuses?|errors?)\b", ast.get_docstring(node) or "", re.IGNORECASE))
 
 
-def test_public_functions_that_raise_say_so() -> None:
-    """In their own docstring, or in that of their class or module, which then holds for all in it."""
+def test_public_functions_that_raise_document_it() -> None:
+    """In their own docstring, or in that of their class or module, which then applies to all in it."""
     found = [place for path, module in modules().items() for place in silent(module, path, reported=False)]
     assert found == []
 
@@ -251,8 +251,8 @@ OWN_WORDS = {
 """Modules that raise or quote a ValueError which no kubelet is said to have printed, and why."""
 
 
-def test_only_a_kubelets_own_error_texts_become_its_words() -> None:
-    """``GoError`` carries them; the text of any other exception is ours, or Python's."""
+def test_only_the_kubelets_own_error_texts_are_quoted_as_such() -> None:
+    """``GoError`` has them; the text of any other exception is cpuctl's or Python's."""
     quoting = {
         f"{path}:{node.lineno}"
         for path, module in nodes().items()
@@ -320,11 +320,11 @@ STILTED = {
     r"\b(?:seconds|times|pages|interrupts) a second\b": "per second",
     r"\b[Pp]oint at\b": "hover over",
 }
-"""What users of kubectl would stumble over, and what to say instead."""
+"""Phrases that are unusual for users of kubectl, and what to say instead."""
 
 
 def shown_texts() -> Iterator[tuple[str, str]]:
-    """Yield all texts of the program but docstrings, each with its place."""
+    """Yield all texts of the program except docstrings, each with its place."""
     for path, module in nodes().items():
         docstrings = {
             id(node.value)

@@ -1,4 +1,4 @@
-"""The public names are those of docs/library.md, typed, and loaded only when they are asked for."""
+"""The public names are those of docs/library.md, typed, and loaded only when they are used."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NAMES = {
     "read_machine": "(name: 'Name' = 'live', *, memory: 'str' = '') -> 'Machine'",
     "read_pods": "(*names: 'Name', templates: 'Iterable[str]' = ()) -> 'tuple[Pod, ...]'",
 }
-"""With ``LIBRARY_VERSION``: whoever changes this changes what other people's programs call."""
+"""Together with ``LIBRARY_VERSION``: a change here changes an interface that other programs use."""
 METHODS = {
     "Pod.with_resources": "(self, container: 'str', *, cpu: 'str' = '', memory: 'str' = '') -> 'Pod'",
     "Policy.sort": "(self, pods: 'tuple[PodView, ...]', view: 'View') -> 'Iterable[PodView]'",
@@ -78,7 +78,7 @@ METHODS = {
 
 
 def members(kind: type) -> set[str]:
-    """Public attributes: properties, methods, fields, and what ``__init__`` sets."""
+    """Return public attributes: properties, methods, fields, and those that ``__init__`` sets."""
     own = {name for name in vars(kind) if not name.startswith("_") and name not in ("_fields", "exit_code")}
     set_at_start = inspect.getsource(kind.__init__) if "__init__" in vars(kind) else ""  # type: ignore[misc]
     lines = (line.strip() for line in set_at_start.splitlines())
@@ -98,7 +98,7 @@ def test_the_public_names_are_these() -> None:
             assert repr(found) == reported, name
 
 
-def test_the_methods_take_what_they_are_said_to_take() -> None:
+def test_the_methods_have_the_documented_signatures() -> None:
     for name, reported in METHODS.items():
         kind, method = name.split(".")
         assert str(inspect.signature(getattr(getattr(cpuctl, kind), method))) == reported, name
@@ -109,7 +109,7 @@ def test_every_name_has_its_type_in_the_stub() -> None:
     assert {line.rpartition(" ")[2] for line in stub.splitlines() if " as " in line} == set(PUBLIC)
 
 
-def test_names_are_loaded_when_they_are_asked_for() -> None:
+def test_names_are_loaded_on_first_use() -> None:
     script = (
         "import sys, cpuctl; cpuctl.__version__;"
         "before = [m for m in sys.modules if m.startswith('cpuctl.')];"
@@ -121,19 +121,19 @@ def test_names_are_loaded_when_they_are_asked_for() -> None:
     assert done.stdout == "[] True False\n"
 
 
-def test_other_names_are_not_there() -> None:
+def test_other_names_do_not_exist() -> None:
     assert not hasattr(cpuctl, "start_node")
     assert set(PUBLIC) <= set(dir(cpuctl))
 
 
-def test_the_page_tells_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_page_are_correct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(str(ROOT / "docs" / "library.md"), module_relative=False)
     assert not failed
     assert tried > 15
 
 
-def test_all_that_a_policy_sees_is_told() -> None:
+def test_everything_that_a_policy_sees_is_documented() -> None:
     page = (ROOT / "docs" / "policies.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     for kind in (cpuctl.CPU, cpuctl.PodView, cpuctl.ContainerView, cpuctl.Holder, cpuctl.Usage):
@@ -173,7 +173,7 @@ def test_decisions_are_those_of_the_command_line(node: cpuctl.Node) -> None:
     assert reported.answer["suggestions"][0]["change"] == explained["suggestions"][0]["change"]
 
 
-def test_a_copy_goes_its_own_way(node: cpuctl.Node) -> None:
+def test_a_copy_is_independent(node: cpuctl.Node) -> None:
     [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
     copied = node.copy()
     assert copied.admit(web).admitted
@@ -181,7 +181,7 @@ def test_a_copy_goes_its_own_way(node: cpuctl.Node) -> None:
     assert len(node.free) - len(copied.free) == 4
 
 
-def test_a_restart_keeps_what_runs_and_may_change_the_configuration(node: cpuctl.Node) -> None:
+def test_a_restart_keeps_pods_and_may_change_the_configuration(node: cpuctl.Node) -> None:
     [web, odd] = cpuctl.read_pods(templates=["web=4/4,2Gi", "odd=3/3,1Gi"])
     before = node.admit(web).cpus
     assert not node.admit(odd).admitted
@@ -194,7 +194,7 @@ def test_a_restart_keeps_what_runs_and_may_change_the_configuration(node: cpuctl
     assert node.admit(odd).admitted
 
 
-def test_a_kubelet_that_does_not_come_up_again_leaves_the_node_as_it_is(node: cpuctl.Node) -> None:
+def test_a_failed_restart_leaves_the_node_unchanged(node: cpuctl.Node) -> None:
     [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
     node.admit(web)
     free, none = node.free, cpuctl.read_configuration("fixtures/kubelet/none.yaml")
@@ -203,7 +203,7 @@ def test_a_kubelet_that_does_not_come_up_again_leaves_the_node_as_it_is(node: cp
     assert (node.free, node.pods) == (free, ("default/web",))
 
 
-def test_a_resize_may_have_effect(node: cpuctl.Node) -> None:
+def test_a_resize_may_be_forbidden(node: cpuctl.Node) -> None:
     [web] = cpuctl.read_pods(templates=["web=1500m/2,1Gi"])
     assert node.admit(web).admitted
     resized = node.resize(web.with_resources("web", cpu="2", memory="2Gi"))
@@ -233,7 +233,7 @@ spec: {containers: [{name: app, image: a, resources: {limits: {cpu: "CPUS", memo
 """
 
 
-def test_what_governs_a_namespace_counts(node: cpuctl.Node, tmp_path: Path) -> None:
+def test_limits_of_a_namespace_apply(node: cpuctl.Node, tmp_path: Path) -> None:
     wanted = (("first", "2"), ("large", "4"), ("second", "2"))
     pods = "".join(POD.replace("NAME", name).replace("CPUS", cpus) for name, cpus in wanted)
     path = tmp_path / "pods.yaml"
@@ -248,7 +248,7 @@ def test_what_governs_a_namespace_counts(node: cpuctl.Node, tmp_path: Path) -> N
     assert node.admit(second).admitted
 
 
-def test_what_governs_a_namespace_counts_after_a_restart_and_for_resizes(
+def test_limits_of_a_namespace_apply_after_a_restart_and_to_resizes(
     node: cpuctl.Node, tmp_path: Path
 ) -> None:
     path = tmp_path / "pods.yaml"
@@ -263,7 +263,7 @@ def test_what_governs_a_namespace_counts_after_a_restart_and_for_resizes(
     assert "maximum cpu usage" in node.resize(first.with_resources("app", cpu="2500m")).message
 
 
-def test_claims_come_with_pods(tmp_path: Path) -> None:
+def test_claims_are_read_with_pods(tmp_path: Path) -> None:
     node = cpuctl.make_node(
         cpuctl.read_machine("synthetic:2n16c2t"),
         cpuctl.read_configuration(),
@@ -295,15 +295,15 @@ def written(directory: Path, text: str) -> Path:
     return file
 
 
-def test_what_is_to_be_known_of_inputs_is_told(node: cpuctl.Node, tmp_path: Path) -> None:
+def test_notes_about_inputs_are_reported(node: cpuctl.Node, tmp_path: Path) -> None:
     text = POD.replace("NAME", "web").replace("CPUS", "1") + "---\napiVersion: v1\nkind: Service\n"
     [web] = cpuctl.read_pods(written(tmp_path, text.replace("image: a", "image: a, command: [b]")))
     node.admit(web)
     assert node.explain(web).answer["sources"]["passedOver"]["value"] == "1 Service"
 
 
-def test_the_library_has_no_way_of_its_own() -> None:
-    """At run time it asks what commands ask, and nothing below that."""
+def test_the_library_uses_the_same_functions_as_commands() -> None:
+    """At run time it calls the same functions as commands, and nothing below them."""
     tree = ast.parse((ROOT / "cpuctl" / "api.py").read_text())
     typed = {line for each in ast.walk(tree) if isinstance(each, ast.If) for line in lines_of(each)}
     requested = {
@@ -345,7 +345,7 @@ class Highest(cpuctl.Policy):
         yield cpuctl.CPUSet.of([cpu for cpu in sorted(scores) if cpu < self.below][-view.need :])
 
 
-def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_is_a_class_an_instance_or_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     machine = cpuctl.read_machine(MACHINE)
     configuration = cpuctl.read_configuration(STATIC, machine)
@@ -359,7 +359,7 @@ def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.Monk
         assert (named["standing"], named["options"]) == ("what-if", options)
 
 
-def test_a_resize_that_is_refused_leaves_the_node_as_it_was(
+def test_a_rejected_resize_leaves_the_node_unchanged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -375,7 +375,7 @@ def test_a_resize_that_is_refused_leaves_the_node_as_it_was(
     assert node.explain(web) == before
 
 
-def test_a_policy_that_fails_leaves_the_node_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_policy_leaves_the_node_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     machine = cpuctl.read_machine(MACHINE)
     node = cpuctl.make_node(machine, cpuctl.read_configuration(STATIC, machine), policy=Highest)
@@ -389,13 +389,13 @@ def test_a_policy_that_fails_leaves_the_node_as_it_was(monkeypatch: pytest.Monke
 
 
 class Backwards(cpuctl.Policy):
-    """Let the pod come first that was given last."""
+    """Admit pods in reverse order."""
 
     def sort(self, pods: tuple[cpuctl.PodView, ...], view: cpuctl.View) -> Iterator[cpuctl.PodView]:  # noqa: ARG002
         return reversed(pods)
 
 
-def test_pods_that_come_one_by_one_are_in_no_policy_s_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_does_not_order_pods_admitted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     machine = cpuctl.read_machine(MACHINE)
     node = cpuctl.make_node(machine, cpuctl.read_configuration(STATIC, machine), policy=Backwards)

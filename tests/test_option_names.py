@@ -1,4 +1,4 @@
-"""What is said below the commands of an option names one that a command has."""
+"""Option names in the layers below the commands are those of existing options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def options_of(command: Command) -> set[str]:
     return own.union(*(options_of(verb) for verb in command.verbs))
 
 
-def test_every_name_is_that_of_an_option() -> None:
+def test_every_name_belongs_to_an_option() -> None:
     named = {
         value for value in vars(option_names).values() if isinstance(value, str) and value.startswith("--")
     }
@@ -24,7 +24,7 @@ def test_every_name_is_that_of_an_option() -> None:
     assert named <= options_of(command_tree())
 
 
-def test_places_below_the_commands_take_their_names_from_the_table() -> None:
+def test_option_names_in_errors_come_from_the_table() -> None:
     files = [
         path for folder in ("inputs", "operations", "policies") for path in (PACKAGE / folder).rglob("*.py")
     ]

@@ -1,4 +1,4 @@
-"""Quantities by example; the laws they keep are in ``tests/property/test_quantity.py``."""
+"""Examples of quantities; their laws are in ``tests/property/test_quantity.py``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEYOND_BOUND = (
 
 @dataclass(frozen=True)
 class Text:
-    """What one input prints as, and in which notation."""
+    """The printed form of one input, and its notation."""
 
     text: str
     want: str
@@ -81,7 +81,7 @@ def test_other_inputs_lose_their_plus_sign(text: str, want: str) -> None:
     ("text", "want"), [("0" * 2000 + "1", "1"), ("0" * 2000 + "1Mi", "1Mi"), ("1e" + "0" * 2000 + "3", "1e3")]
 )
 def test_endless_zeros_are_not_kept(text: str, want: str) -> None:
-    """The kubelet does keep them; thousands of replicas that each quote a megabyte would be too much."""
+    """The kubelet keeps them; here, thousands of replicas with a megabyte each would be too much."""
     assert str(Quantity.parse(text)) == want
 
 
@@ -91,7 +91,7 @@ def test_a_changed_quantity_forgets_its_input_text() -> None:
 
 
 def test_beyond_the_suffix_e_the_printed_magnitude_is_lost() -> None:
-    """A kubelet defect up to 1.36, shown as it is: 1000E reads back as 1."""
+    """A kubelet defect up to 1.36, reproduced as it is: 1000E reads back as 1."""
     huge = Quantity.parse("1000000000000000000000")
     assert str(huge) == "1"
     assert huge.canonical() == Quantity.parse("1")
@@ -107,13 +107,13 @@ def test_beyond_the_suffix_e_the_printed_magnitude_is_lost() -> None:
         ("7Ei", 7 * 2**60),
     ],
 )
-def test_binary_suffixes_cap_at_64_bits(text: str, whole: int) -> None:
+def test_binary_suffixes_are_capped_at_64_bits(text: str, whole: int) -> None:
     assert Quantity.parse(text).nano == whole * 10**9
 
 
 @dataclass(frozen=True)
 class Refused:
-    """What is said of one unusable input."""
+    """The error for one unusable input."""
 
     text: str
     message: str
@@ -153,7 +153,7 @@ class Refused:
     ],
     ids=lambda case: case.text[:24].encode("unicode_escape").decode(),
 )
-def test_refuses(case: Refused) -> None:
+def test_invalid_quantities_are_rejected(case: Refused) -> None:
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the whole text is compared below
         Quantity.parse(case.text)
     assert str(refusal.value) == case.message
@@ -161,11 +161,11 @@ def test_refuses(case: Refused) -> None:
 
 @pytest.mark.parametrize("text", ["Gi", "m", "-", "+", ".", "-.k", "e5"])
 def test_missing_digits_are_zero(text: str) -> None:
-    """The kubelet's scanner takes these, its regular expression notwithstanding."""
+    """The kubelet's scanner accepts these, although its regular expression does not."""
     assert Quantity.parse(text).sign == 0
 
 
-def test_the_bound_leaves_room_for_everything_inside_it() -> None:
+def test_quantities_up_to_the_limit_are_accepted() -> None:
     longest = "9" * MAX_PLACES + "." + "9" * (MAX_PLACES - 1) + "8"
     assert Quantity.parse(longest).nano == 10 ** (MAX_PLACES + 9)
     assert Quantity.parse("9" * (2 * MAX_PLACES - 1) + f"e-{MAX_PLACES - 1}").sign == 1
@@ -245,8 +245,8 @@ def test_huge_powers_wrap_through_a_float() -> None:
 
 
 @pytest.mark.parametrize(("places", "value"), [(18, 9), (19, -10)])
-def test_a_finely_written_zero_leaves_its_scale_behind(places: int, value: int) -> None:
-    """From 19 places on the kubelet divides before it wraps, below only after: -10 then reads as 9."""
+def test_a_zero_with_many_decimal_places_keeps_its_scale(places: int, value: int) -> None:
+    """From 19 decimal places on, the kubelet divides before it wraps, else after: -10 then reads as 9."""
     total = Quantity.parse("0." + "0" * places) + Quantity.parse("-10")
     assert total == Quantity.from_value(-10)
     assert total.value == value
@@ -347,7 +347,7 @@ def test_rounding_keeps_the_form() -> None:
     assert Quantity.parse("8Ei").rounded_up_to_milli().milli_value == -1000
 
 
-def test_equality_and_hash_go_by_value_not_by_text() -> None:
+def test_equality_and_hash_depend_on_the_value_not_the_text() -> None:
     spellings = [Quantity.parse(text) for text in ("1", "+1", "1000m", "1e0", "1.0", "0.001k")]
     assert len(set(spellings)) == 1
     assert Quantity.parse("1Ki") == Quantity.parse("1024")

@@ -173,17 +173,18 @@ class _Schema:
 
     def _mapping(self, key: Hint, value: Hint) -> Json:
         names = self._of_type(key)
-        told = {} if names == {"type": "string"} else {"propertyNames": names}
-        return {"type": "object", **told, "additionalProperties": self._of_type(value)}
+        constraint = {} if names == {"type": "string"} else {"propertyNames": names}
+        return {"type": "object", **constraint, "additionalProperties": self._of_type(value)}
 
     def _object(self, cls: Hint) -> Json:
         members, needed, kinds = {}, [], {}
-        told = _told_of_members(cls)
+        descriptions = _member_descriptions(cls)
         for name, hint in _hints(cls).items():
             marked = get_origin(hint) is NotRequired
             optional = marked or name in cls.__optional_keys__
             kind = get_args(hint)[0] if marked else hint
-            members[name] = self._of_type(kind) | ({"description": told[name]} if name in told else {})
+            described = {"description": descriptions[name]} if name in descriptions else {}
+            members[name] = self._of_type(kind) | described
             needed += [] if optional else [name]
             kinds[name] = kind
         return {
@@ -234,7 +235,7 @@ def _described(text: str | None) -> Json:
 
 
 @cache
-def _told_of_members(cls: Hint) -> Mapping[str, str]:
+def _member_descriptions(cls: Hint) -> Mapping[str, str]:
     """Read the strings below members, including those of base classes."""
     try:
         tree = ast.parse(inspect.getsource(cls)).body[0]
@@ -242,15 +243,15 @@ def _told_of_members(cls: Hint) -> Mapping[str, str]:
         return {}  # made by a call, because some member names are Python keywords
     if not isinstance(tree, ast.ClassDef):
         return {}
-    told: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for base in tree.bases:
         found = getattr(sys.modules[cls.__module__], base.id, None) if isinstance(base, ast.Name) else None
-        told |= _told_of_members(found) if is_typeddict(found) else {}
+        descriptions |= _member_descriptions(found) if is_typeddict(found) else {}
     for member, below in zip(tree.body, tree.body[1:], strict=False):
         match member, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                told[name] = " ".join(text.split())
-    return told
+                descriptions[name] = " ".join(text.split())
+    return descriptions
 
 
 def _camel(name: str) -> str:

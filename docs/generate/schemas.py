@@ -34,9 +34,9 @@ def _section(name: str, schema: Schema) -> str:
     ]
     for key, part in schema.get("$defs", {}).items():
         rows = list(_table(part))
-        told = _cell(part.get("description", ""))
-        told = told if rows and told else f"{_type(part)}{f': {told}' if told else ''}"
-        parts += [f"*{key}*: {told}", *rows]
+        shown = _cell(part.get("description", ""))
+        shown = shown if rows and shown else f"{_type(part)}{f': {shown}' if shown else ''}"
+        parts += [f"*{key}*: {shown}", *rows]
     return "\n\n".join(parts)
 
 

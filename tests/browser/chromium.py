@@ -1,4 +1,4 @@
-"""A headless browser that renders a page and tells what it has made of it."""
+"""A headless browser that renders a page and returns measurements, a PDF or pixels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PREFERS = {"dark": "0", "light": "1"}
 
 @dataclass(frozen=True, slots=True)
 class Chromium:
-    """Starts a browser for each page, with a profile of its own below *folder*."""
+    """Starts a browser for each page, with its own profile below *folder*."""
 
     folder: Path
 
     def run(self, page: Path, *options: str, scheme: str = "light") -> str:
-        """Open a page as a user would who prefers this colour scheme; return what is printed."""
+        """Open a page with this preferred colour scheme; return the browser's output."""
         # The tests run as root, and everything in the pages is our own.
         words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         words += ["--disable-background-networking", "--disable-dev-shm-usage"]
@@ -32,7 +32,7 @@ class Chromium:
         return done.stdout
 
     def measured(self, content: str, script: str, *, scheme: str = "light") -> Any:
-        """Put *content* on a page, run a script that returns something plain, and return that."""
+        """Put *content* on a page, run a script, and return its JSON result."""
         page = self.folder / "measured.html"
         page.write_text(
             f'<!DOCTYPE html><meta charset="utf-8"><body>{content}<pre id="result"></pre><script>\n'
@@ -42,7 +42,7 @@ class Chromium:
             "});</script>",
             encoding="utf-8",
         )
-        # Virtual time: the dump waits for what the page still has to do.
+        # Virtual time: the dump waits for pending work of the page.
         dumped = self.run(page, "--dump-dom", "--virtual-time-budget=5000", scheme=scheme)
         found = _RESULT.search(dumped)
         assert found, dumped[-2000:]

@@ -1,4 +1,4 @@
-"""A browser, and the pictures that it is shown."""
+"""A browser, and the pictures that it displays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser that is moved as a person moves it, by mouse and keys: W3C WebDriver, spoken to chromedriver."""
+"""A browser driven by mouse and keyboard like a user's: W3C WebDriver, with chromedriver."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Driver:
         self._base += f"/session/{made['sessionId']}"
 
     def open(self, page: Path, width: int = 1200, height: int = 900, scheme: str = "light") -> None:
-        """Show a page as wide as that, to somebody who prefers light or dark."""
-        # A page that scrolls smoothly is elsewhere by the time of a click.
+        """Open a page in a window of this width, with the preferred colour scheme."""
+        # While a page scrolls smoothly, a click hits the wrong place.
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
         media = {"features": [{"name": name, "value": value} for name, value in wishes.items()]}
         self.cdp("Emulation.setEmulatedMedia", media)
@@ -49,7 +49,7 @@ class Driver:
         self._call("POST", "/url", {"url": page.as_uri()})
 
     def run(self, script: str) -> Any:
-        """Run a script that returns something plain."""
+        """Run a script, and return its JSON result."""
         return self._call("POST", "/execute/sync", {"script": script, "args": []})
 
     def hover(self, selector: str) -> None:
@@ -57,13 +57,13 @@ class Driver:
         self._point([{"type": "pointerMove", "origin": self._element(selector), "x": 0, "y": 0}])
 
     def click(self, selector: str) -> None:
-        """Click at an element."""
+        """Click an element."""
         move = {"type": "pointerMove", "origin": self._element(selector), "x": 0, "y": 0}
         press = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
         self._point([move, *press])
 
     def press(self, *keys: str) -> None:
-        """Press keys by their names, or type text."""
+        """Press keys by name, or type text."""
         steps = []
         for key in keys:
             for char in KEYS.get(key, key):
@@ -71,11 +71,11 @@ class Driver:
         self._act({"type": "key", "id": "keys", "actions": steps})
 
     def log(self) -> list[str]:
-        """Return what the browser complained about."""
+        """Return the browser's warnings and errors."""
         return [each["message"] for each in self._call("POST", "/se/log", {"type": "browser"})]
 
     def cdp(self, name: str, parameters: dict[str, Any]) -> Any:
-        """Ask the browser's own tools."""
+        """Send a command of the Chrome DevTools Protocol."""
         return self._call("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def quit(self) -> None:
@@ -105,7 +105,7 @@ class Driver:
 
 @contextmanager
 def driven(folder: Path) -> Iterator[Driver]:
-    """Start a browser with a profile of its own below *folder*, and end it."""
+    """Start a browser with its own profile below *folder*, and end it."""
     with subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -15,7 +15,7 @@ from tests.browser.conftest import PICTURES, TWO_NODES, Shown
 
 pytestmark = pytest.mark.browser
 
-# Everything in the coordinates of the page, as the browser has laid it out with its own fonts.
+# All coordinates are the page's, as laid out by the browser with its own fonts.
 MEASURE = """
   const place = (element) => {
     const box = element.getBoundingClientRect();
@@ -67,7 +67,7 @@ def overlap(one: Box, other: Box) -> bool:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_text_is_in_its_box_and_covers_no_other(name: str, browser: Chromium, shown: Shown) -> None:
+def test_texts_fit_their_boxes_and_do_not_overlap(name: str, browser: Chromium, shown: Shown) -> None:
     found = browser.measured(shown(*PICTURES[name]), MEASURE)
     assert [text for text in found["texts"] if not inside(text[1:], found["page"])] == []
     out = [box["name"] for box in found["boxes"] for text in box["texts"] if not inside(text, box["box"])]
@@ -78,7 +78,7 @@ def test_text_is_in_its_box_and_covers_no_other(name: str, browser: Chromium, sh
 
 
 def _covering(texts: list[Any]) -> list[tuple[str, str]]:
-    """Return texts that lie over each other; *texts* go from left to right."""
+    """Return the texts that overlap; *texts* are sorted from left to right."""
     bad = []
     for place, one in enumerate(texts):
         for other in texts[place + 1 :]:
@@ -90,7 +90,7 @@ def _covering(texts: list[Any]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_boxes_do_not_cover_each_other(name: str, browser: Chromium, shown: Shown) -> None:
+def test_boxes_do_not_overlap(name: str, browser: Chromium, shown: Shown) -> None:
     boxes = browser.measured(shown(*PICTURES[name]), MEASURE)["boxes"]
     names = Counter(box["name"] for box in boxes)
     assert max(names.values()) == 1
@@ -102,9 +102,7 @@ def test_boxes_do_not_cover_each_other(name: str, browser: Chromium, shown: Show
             assert not overlap(one, other)
 
 
-def test_dark_screens_get_dark_paper_and_the_owners_keep_their_colours(
-    browser: Chromium, shown: Shown
-) -> None:
+def test_dark_mode_has_a_dark_background_and_the_same_owner_colours(browser: Chromium, shown: Shown) -> None:
     svg = shown(*PICTURES["plan"])
     light, dark = (browser.measured(svg, MEASURE, scheme=scheme) for scheme in ("light", "dark"))
     assert (light["paper"], light["title"]) == (rgb(LIGHT.paper), rgb(LIGHT.ink))
@@ -119,8 +117,8 @@ def test_dark_screens_get_dark_paper_and_the_owners_keep_their_colours(
     }
 
 
-def test_a_file_of_its_own_is_drawn_too(browser: Chromium, shown: Shown, tmp_path: Path) -> None:
-    """As a file, it is XML: what HTML forgives is an error there."""
+def test_an_svg_file_is_displayed(browser: Chromium, shown: Shown, tmp_path: Path) -> None:
+    """An SVG file is parsed as XML, which is stricter than HTML."""
     path = tmp_path / "plan.svg"
     path.write_text(shown(*PICTURES["plan"]), encoding="ascii")
     dumped = browser.run(path, "--dump-dom")
@@ -130,7 +128,7 @@ def test_a_file_of_its_own_is_drawn_too(browser: Chromium, shown: Shown, tmp_pat
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_paper_stays_white_and_shows_the_owners(
+def test_printed_background_is_white_and_owners_keep_their_colours(
     scheme: str, browser: Chromium, shown: Shown, tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
@@ -171,7 +169,7 @@ def framed(page: str) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_report_needs_nothing_else(scheme: str, browser: Chromium, shown: Shown) -> None:
+def test_a_report_fetches_nothing_and_is_complete(scheme: str, browser: Chromium, shown: Shown) -> None:
     words = ("plan", *TWO_NODES, "-f", "fixtures/pods", "-T", "odd=3/3,1Gi", "--capacity")
     found = browser.measured(framed(shown(*words, option="--html")), PAGE, scheme=scheme)
     assert (found["fetched"], found["scripts"], found["cpus"], found["wide"]) == (0, 0, 32, 0)
@@ -182,7 +180,7 @@ def test_the_report_needs_nothing_else(scheme: str, browser: Chromium, shown: Sh
 
 
 def test_a_large_machine_stays_readable_in_a_report(browser: Chromium, shown: Shown) -> None:
-    """Its picture is wider than the page: it is scrolled by itself, and not scaled down to specks."""
+    """A picture wider than the page has its own scroll bar, and is not scaled down."""
     script = """
       const page = document.querySelector('iframe').contentDocument;
       const svg = page.querySelector('svg');
@@ -199,8 +197,8 @@ def test_a_large_machine_stays_readable_in_a_report(browser: Chromium, shown: Sh
     assert found["figure"] > 0
 
 
-def test_what_a_name_says_is_not_done(browser: Chromium, shown: Shown) -> None:
-    """Even if escaping failed, the page's own policy would not let a script run."""
+def test_a_script_in_a_name_does_not_run(browser: Chromium, shown: Shown) -> None:
+    """Even if escaping failed, the page's Content-Security-Policy would block the script."""
     page = shown("plan", *TWO_NODES, "-T", "web=2/2,1Gi", option="--html")
     bad = "<script>parent.hit = 1</script><img src=x onerror='parent.hit = 2'>"
     broken = re.sub("default/web", lambda _: bad, page)

@@ -1,4 +1,4 @@
-"""The page of a report in a real browser: pointed at, moved through by keys, filtered, folded, printed."""
+"""The page of a report in a real browser: hovered, navigated by keys, filtered, folded, printed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cpuctl(*words: str) -> None:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a report of a node with faults, of a small one with pods, and of one with 512 CPUs."""
+    """Write reports of a node with faults, of a small one with pods, and of one with 512 CPUs."""
     folder = tmp_path_factory.mktemp("pages")
     planned = ("-T", "big=40/40,1Gi", "-T", "web=2/2,1Gi")
     faults = ("--pods", str(PODS), "--timeline", str(TIMELINE))
@@ -83,7 +83,7 @@ MINE = f"""
 """
 
 
-def test_pointing_at_a_cpu_shows_its_owner_and_all_that_this_has(pages: Path, window: Driver) -> None:
+def test_hovering_over_a_cpu_shows_its_owner_and_all_cpus_of_that_owner(pages: Path, window: Driver) -> None:
     window.open(pages / "small.html")
     mark, mine = window.run(MINE)
     assert len(mine) == 4
@@ -100,7 +100,7 @@ def test_pointing_at_a_cpu_shows_its_owner_and_all_that_this_has(pages: Path, wi
     assert window.log() == []
 
 
-def test_the_map_is_one_stop_of_the_tab_key_and_arrows_move_in_it(pages: Path, window: Driver) -> None:
+def test_the_map_is_one_tab_stop_and_arrow_keys_move_within_it(pages: Path, window: Driver) -> None:
     window.open(pages / "small.html")
     focus = "const at = document.activeElement; return at.dataset.cpu || at.id || at.className || at.tagName;"
     stops = []
@@ -108,8 +108,8 @@ def test_the_map_is_one_stop_of_the_tab_key_and_arrows_move_in_it(pages: Path, w
         window.press("Tab")
         stops.append(window.run(focus))
     assert stops[0] == "skip"
-    assert [stop for stop in stops if stop.isdigit()] == ["0", "0"], "one a map"
-    # In the order in which they stand on the page.
+    assert [stop for stop in stops if stop.isdigit()] == ["0", "0"], "one per map"
+    # In the order of the page.
     bar = [stop for stop in stops if stop in ("pod", "clear", "unfold", "fold", "print")]
     assert bar == ["pod", "clear", "unfold", "fold", "print"]
     window.run("document.querySelector('.cpu').focus();")
@@ -138,7 +138,7 @@ SHOWN = """
 HITS = "return [...document.querySelectorAll('#map .cpu.hit')].map((each) => Number(each.dataset.cpu));"
 
 
-def test_one_pod_is_shown_alone_by_name_or_by_its_cpu(pages: Path, window: Driver) -> None:
+def test_a_pod_is_filtered_by_name_or_by_its_cpu(pages: Path, window: Driver) -> None:
     window.open(pages / "small.html")
     _, mine = window.run(MINE)
     everything = window.run(SHOWN)
@@ -170,8 +170,8 @@ AFTER = """
 """
 
 
-def test_who_would_hold_what_has_a_map_of_its_own(pages: Path, window: Driver) -> None:
-    """Letters stand for others there: what is pointed at in one map lights up nothing in the other."""
+def test_planned_placements_have_a_separate_map(pages: Path, window: Driver) -> None:
+    """It has its own letters: hovering over one map does not highlight anything in the other."""
     window.open(pages / "small.html")
     (first, second), _, _, _ = window.run(AFTER)
     assert first != second
@@ -186,7 +186,7 @@ def test_who_would_hold_what_has_a_map_of_its_own(pages: Path, window: Driver) -
     assert window.run("return document.getElementById('told').textContent;").endswith(", 2 CPUs found")
 
 
-def test_parts_fold_and_a_link_opens_what_it_leads_to(pages: Path, window: Driver) -> None:
+def test_sections_fold_and_a_link_opens_its_target(pages: Path, window: Driver) -> None:
     window.open(pages / "small.html")
     closed = "return [...document.querySelectorAll('main details')].filter((each) => !each.open).length;"
     folds = window.run("return document.querySelectorAll('main details').length;")
@@ -216,7 +216,7 @@ BOXES = """
 
 @pytest.mark.parametrize("width", [400, 800, 1600])
 @pytest.mark.parametrize("name", ["faults", "large"])
-def test_it_fits_narrow_and_wide_windows(name: str, width: int, pages: Path, window: Driver) -> None:
+def test_the_page_fits_narrow_and_wide_windows(name: str, width: int, pages: Path, window: Driver) -> None:
     window.open(pages / f"{name}.html", width)
     assert window.run(WIDTH) == 0
     boxes = window.run(BOXES)
@@ -264,8 +264,8 @@ CONTRAST = """
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["faults", "large"])
-def test_all_text_stands_out_from_its_ground(name: str, scheme: str, pages: Path, window: Driver) -> None:
-    """WCAG 2.2, 1.4.3: a contrast of 4.5, of large letters 3; also where one pod is shown alone."""
+def test_all_text_has_enough_contrast(name: str, scheme: str, pages: Path, window: Driver) -> None:
+    """WCAG 2.2, 1.4.3: a contrast of 4.5, or 3 for large text; also when only one pod is shown."""
     window.open(pages / f"{name}.html", scheme=scheme)
     window.click("#unfold")
     seen, low = window.run(CONTRAST)
@@ -277,8 +277,8 @@ def test_all_text_stands_out_from_its_ground(name: str, scheme: str, pages: Path
 
 
 @pytest.mark.parametrize("name", ["faults", "small"])
-def test_who_cannot_see_it_is_told_all_of_it(name: str, pages: Path, window: Driver) -> None:
-    """What the browser hands to a screen reader: landmarks, names of all that can be reached, headings."""
+def test_a_screen_reader_gets_the_whole_report(name: str, pages: Path, window: Driver) -> None:
+    """The accessibility tree: landmarks, names of all focusable elements, headings."""
     window.open(pages / f"{name}.html")
     window.click("#unfold")
     nodes = window.cdp("Accessibility.getFullAXTree", {})["nodes"]
@@ -303,7 +303,7 @@ def test_who_cannot_see_it_is_told_all_of_it(name: str, pages: Path, window: Dri
     assert window.run(loose) == 0
 
 
-def test_a_list_that_scrolls_sideways_is_reached_by_keys(pages: Path, window: Driver) -> None:
+def test_a_horizontally_scrolled_list_is_reachable_by_keyboard(pages: Path, window: Driver) -> None:
     window.open(pages / "faults.html", 400)
     window.click("#unfold")
     wide = """
@@ -323,23 +323,27 @@ def printed_text(pdf: Path) -> str:
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without"])
-def test_paper_has_what_is_folded_and_no_tools(script: bool, pages: Path, browser: Chromium) -> None:
-    """Without scripts, too, and with what the script folds on screens."""
+def test_printing_includes_folded_sections_and_omits_controls(
+    script: bool, pages: Path, browser: Chromium
+) -> None:
+    """Also without scripts, and including the parts that the script folds on screens."""
     page = browser.folder / "small.html"
     whole = (pages / "small.html").read_text("ascii")
     page.write_text(whole if script else re.sub("<script>.*?</script>", "", whole, flags=re.DOTALL), "ascii")
     text = " ".join(printed_text(browser.printed(page)).split())
     for words in ("CPU owners", "default/db-2", "NUMA node 1", "Remaining resources", "Inputs"):
         assert words in text
-    # From the explanation of a pod that is rejected, and from the last table of all.
+    # From the explanation of a rejected pod, and from the last table.
     assert "simulated run" in text
     assert "kubeletArguments" in text
     assert "Expand all" not in text
     assert "Hover over a CPU" not in text
 
 
-def test_nothing_is_fetched_and_no_other_script_runs(pages: Path, window: Driver, tmp_path: Path) -> None:
-    """Even if escaping failed, the policy of the page would not let a name run."""
+def test_a_report_fetches_nothing_and_runs_no_other_script(
+    pages: Path, window: Driver, tmp_path: Path
+) -> None:
+    """Even if escaping failed, the page's Content-Security-Policy would block the script."""
     whole = (pages / "small.html").read_text("ascii")
     bad = "<script>window.hit = 1</script><img src=http://127.0.0.1:9/ onerror='window.hit = 2'>"
     broken = tmp_path / "broken.html"

@@ -84,5 +84,5 @@ def test_examples_in_texts_can_be_copied(path: Path) -> None:
         ("cpuctl topology --cpus node:1    # on this host", ""),
     ],
 )
-def test_what_cannot_be_copied_is_found(line: str, reported: str) -> None:
+def test_invalid_examples_are_found(line: str, reported: str) -> None:
     assert "".join(map(wrong, calls(line))) == reported

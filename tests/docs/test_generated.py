@@ -14,19 +14,19 @@ from docs.generate.roff import man_name
 REMEDY = "run `make docs` (python -m docs.generate) and commit what changed"
 
 
-def test_no_generated_file_has_drifted() -> None:
+def test_generated_files_are_up_to_date() -> None:
     wanted, present = generated_files(), files_on_disk()
     drifted = {name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)}
     assert not drifted, REMEDY
 
 
-def test_every_environment_variable_is_told() -> None:
+def test_every_environment_variable_is_documented() -> None:
     source = "".join(path.read_text() for path in (ROOT / "cpuctl").rglob("*.py"))
     names = set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", source))
     assert names == {name for name, _ in ENVIRONMENT}
 
 
-def test_help_is_taken_apart() -> None:
+def test_help_is_split_into_parts() -> None:
     text = take_apart(
         "Do it.\n\nIn two\nlines.\n\n\b\n  as it\n    is\n\nExamples:\n\n\b\n  cpuctl a\n  cpuctl b\n\n"
         "Exit codes: 0 done (with --exit-code 3 where\nnot), 2 usage, 129, 130 or 143 ended.\n"

@@ -19,7 +19,7 @@ def named(each: Statement) -> str:
 
 
 @pytest.mark.parametrize("each", TABLE, ids=named)
-def test_every_entry_is_shown_departed_from_or_explained(each: Statement) -> None:
+def test_every_entry_has_a_test_a_departure_or_a_reason(each: Statement) -> None:
     (kind,) = each.keys() & {"test", "departs", "why"}
     # A section with nothing to test has only a reason.
     assert each.keys() | {"says"} == {"kep", "section", "says", kind}
@@ -39,17 +39,17 @@ def test_every_section_has_an_entry() -> None:
     assert found == documents
 
 
-def test_every_departure_is_named_by_a_statement() -> None:
+def test_every_departure_is_referenced_by_a_statement() -> None:
     headings = re.findall(r"^- \[.*\]\(#(.*)\)$", (ROOT / "docs" / "keps.md").read_text(), re.MULTILINE)
     assert set(headings) == {each["departs"] for each in TABLE if "departs" in each}
 
 
-def test_no_sentence_stands_twice_in_a_section() -> None:
+def test_no_sentence_is_repeated_in_a_section() -> None:
     reported = [(each["kep"], each["section"], each["says"]) for each in TABLE if "says" in each]
     assert len(reported) == len(set(reported))
 
 
-def test_a_section_says_something_or_why_not() -> None:
+def test_a_section_has_statements_or_a_reason_for_none() -> None:
     silent = {(each["kep"], each["section"]) for each in TABLE if "says" not in each}
     assert not silent & {(each["kep"], each["section"]) for each in TABLE if "says" in each}
 

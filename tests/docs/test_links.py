@@ -1,4 +1,4 @@
-"""Links between the texts have existing targets."""
+"""Links between pages have existing targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def anchors(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path: Path) -> None:
+def test_link_targets_exist(path: Path) -> None:
     dead = []
     for target, anchor in LINK.findall(path.read_text()):
         there = path.parent / target if target else path

@@ -1,4 +1,4 @@
-"""Pictures of running programs: of the session in fixtures/live, and as cpuctl shows it."""
+"""The screens in the pages are from the session in fixtures/live, as cpuctl shows it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drawn(picture: Path) -> list[str]:
     ("name", "view", "height"),
     [("top", View(), 14), ("top-container", View(page="container"), 17)],
 )
-def test_a_screen_is_one_of_the_recording(name: str, view: View, height: int) -> None:
+def test_every_screen_is_from_the_recording(name: str, view: View, height: int) -> None:
     recording = read_recording(str(LIVE / "top.jsonl.gz"))
     shown = []
     for number in range(len(recording.lines)):
@@ -40,10 +40,10 @@ def test_a_screen_is_one_of_the_recording(name: str, view: View, height: int) ->
     assert drawn(ROOT / f"docs/screens/{name}.svg") in shown
 
 
-def test_lines_of_a_watch_are_those_of_the_session() -> None:
+def test_lines_of_a_watch_are_from_the_session() -> None:
     events = [json.loads(text) for text in (LIVE / "watch.jsonl").read_text(encoding="utf-8").splitlines()]
     text = (ROOT / "docs/watch.md").read_text(encoding="utf-8")
     block = text.partition("```text\n")[2].partition("```")[0].splitlines()
     written = iter(map(line, events))
     assert len(block) > 10
-    assert all(each in written for each in block), "all of them, in their order"
+    assert all(each in written for each in block), "all of them, in order"

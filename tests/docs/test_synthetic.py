@@ -1,4 +1,4 @@
-"""The forms of ``synthetic:`` that help and page show are all there are, and each is read."""
+"""Help and page show every form of ``synthetic:``, and each form can be parsed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def description(form: str) -> str:
-    """Write the form behind figures that it fits."""
+    """Write the form after suitable numbers."""
     if FIGURES.fullmatch(form):
         return f"{form}16c" if form.endswith(("s", "n")) else form
     nodes = max(1, form.count("/") + 1 if form.startswith(("mem", "huge", "dist")) else 1)
@@ -41,12 +41,12 @@ def description(form: str) -> str:
 
 
 @pytest.mark.parametrize("forms", [HELPED, TABLED], ids=["help", "page"])
-def test_every_form_is_told(forms: list[str]) -> None:
+def test_every_form_is_documented(forms: list[str]) -> None:
     assert {form.partition("=")[0] for form in forms if not FIGURES.fullmatch(form)} == NAMES
     assert len([form for form in forms if FIGURES.fullmatch(form)]) == 5
 
 
 @pytest.mark.parametrize("form", sorted({*HELPED, *TABLED}))
-def test_every_form_is_read(form: str) -> None:
+def test_every_form_can_be_parsed(form: str) -> None:
     machine = parse_synthetic(description(form))
     assert machine.online or machine.offline

@@ -18,7 +18,7 @@ def cursor(text: str) -> Cursor:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A value that a reader refuses, and the message behind the place."""
+    """A value that a reader rejects, and the message after the place."""
 
     text: str
     read: Callable[[Cursor], object]
@@ -56,13 +56,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.want)
-def test_errors_say_place_expected_and_found(case: Wrong) -> None:
+def test_errors_name_place_expected_and_found_value(case: Wrong) -> None:
     with pytest.raises(InputError) as caught:
         case.read(cursor(f"x: 1\na: {case.text}").required("a"))
     assert str(caught.value) == f"f.yaml:2: a: {case.want}"
 
 
-def test_wrong_quantity_gives_the_kubelets_words_too() -> None:
+def test_wrong_quantity_includes_the_kubelets_message() -> None:
     with pytest.raises(
         InputError, match=r'expected a quantity, found the string "2x": quantities must match'
     ):
@@ -89,13 +89,13 @@ def test_quantities_may_be_bare_numbers(text: str, want: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"), [("a: gren", "did you mean green?"), ("a: blue", ""), ("a: 3", "")]
 )
-def test_the_word_is_told_that_was_probably_meant(text: str, hint: str) -> None:
+def test_the_closest_valid_word_is_suggested(text: str, hint: str) -> None:
     with pytest.raises(InputError) as refused:
         cursor(text).required("a").one_of(("red", "green"))
     assert refused.value.hint == hint
 
 
-def test_right_values_are_returned() -> None:
+def test_valid_values_are_returned() -> None:
     root = cursor("{t: x, i: 3, f: 3.0, r: 1.5, b: true, l: [a, b], m: {k: v}, c: 0-2, w: red}")
     assert root.required("t").text() == "x"
     assert root.required("i").integer() == root.required("f").integer() == 3
@@ -116,7 +116,7 @@ def test_null_is_absent() -> None:
         root.required("a")
 
 
-def test_hint_only_where_quotes_help() -> None:
+def test_hint_appears_only_if_quotes_help() -> None:
     with pytest.raises(InputError) as number:
         cursor("a: 3").required("a").text()
     with pytest.raises(InputError) as listed:
@@ -152,14 +152,14 @@ def test_path_text(path: tuple[str | int, ...], want: str) -> None:
         ("{names: a, name: null}", "name", ""),
     ],
 )
-def test_what_is_missing_may_be_misspelt(members: str, missing: str, hint: str) -> None:
+def test_a_misspelt_key_is_suggested_for_a_missing_one(members: str, missing: str, hint: str) -> None:
     with pytest.raises(InputError) as caught:
         cursor(members).required(missing)
     assert (caught.value.message, caught.value.hint) == (f"{missing} is missing", hint)
 
 
-def test_a_place_is_found_again_without_stepping_to_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list of thousands of pods is asked for each of them."""
+def test_a_place_is_looked_up_without_visiting_its_siblings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a list of thousands of pods, the place of each one is looked up."""
     second = cursor("items: [{a: 1}, {a: 2}]").required("items").items()[1]
 
     def refuse(_: Cursor) -> NoReturn:

@@ -11,13 +11,13 @@ from cpuctl.documents.files import nearest_path, read_input, read_member
 from cpuctl.errors import InputError
 
 
-def test_a_file_is_read_whole(tmp_path: Path) -> None:
+def test_a_file_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "pods.yaml"
     path.write_bytes(b"a: 1\n" * 10_000)
     assert read_input(str(path)) == b"a: 1\n" * 10_000
 
 
-def test_a_file_beyond_the_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_above_the_size_limit_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_INPUT_BYTES", 1 << 20)
     path = tmp_path / "pods.yaml"
     path.write_bytes(bytes((1 << 20) + 1))
@@ -26,14 +26,14 @@ def test_a_file_beyond_the_bound_is_refused(tmp_path: Path, monkeypatch: pytest.
             read(str(path))
 
 
-def test_a_device_without_an_end_is_not_read() -> None:
+def test_an_endless_device_is_not_read() -> None:
     with pytest.raises(InputError, match=r"^/dev/zero: is a device, expected a file$"):
         read_input("/dev/zero")
     with pytest.raises(InputError, match=r"^/dev/zero: expected a regular file, found a device$"):
         read_member("/dev/zero")
 
 
-def test_standard_input_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_standard_input_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_INPUT_BYTES", 1 << 20)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes((1 << 20) + 1))))
     with pytest.raises(InputError, match=r"^<stdin>: is larger than 1 MiB$"):
@@ -41,7 +41,10 @@ def test_standard_input_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_misspelt_path_is_recognized(tmp_path: Path) -> None:
-    """In any part of it; names that differ in a number, or only in their beginning, are not meant."""
+    """It is recognized in any part of the path.
+
+    Names that differ in a number, or only in their beginning, are not suggested.
+    """
     (tmp_path / "machines").mkdir()
     for name in ("node7.tar.xz", "kubelet.yaml", "a.yaml"):
         (tmp_path / "machines" / name).touch()

@@ -22,7 +22,7 @@ def values(text: str | bytes) -> list[object]:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A plain scalar and what Kubernetes reads it as."""
+    """A plain scalar, and its value for Kubernetes."""
 
     text: str
     want: object
@@ -67,13 +67,13 @@ SCALARS = [
 
 
 @pytest.mark.parametrize("case", SCALARS, ids=lambda case: case.text)
-def test_scalars_mean_what_they_mean_to_kubernetes(case: Scalar) -> None:
+def test_scalars_have_the_same_value_as_for_kubernetes(case: Scalar) -> None:
     assert values(f"a: {case.text}") == [{"a": case.want}]
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A text that is refused, and the whole message."""
+    """A text that is rejected, and the whole message."""
 
     name: str
     text: str | bytes
@@ -147,15 +147,15 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
-def test_refusals_say_where_and_why(case: Refusal) -> None:
+def test_errors_name_position_and_reason(case: Refusal) -> None:
     with pytest.raises(InputError) as caught:
         load_documents(case.text, "input")
     assert str(caught.value) == case.want
 
 
 @pytest.mark.parametrize(("source", "name"), [("a b.yaml", "'a b.yaml'"), ("<stdin>", "FILE")])
-def test_what_reads_bytes_that_are_no_text_is_a_command(source: str, name: str) -> None:
-    """Standard input is no file, and what is compressed may be a manifest as well as a recording."""
+def test_the_hint_for_binary_input_is_a_command_that_reads_it(source: str, name: str) -> None:
+    """Standard input has no file name, and compressed data may be a manifest or a recording."""
     recording = f"or use -m {name} if it is a recording of a node"
     for data, hint in (
         (gzip.compress(b"a: 1"), f"decompress it (zcat {name}), {recording}"),
@@ -168,18 +168,18 @@ def test_what_reads_bytes_that_are_no_text_is_a_command(source: str, name: str) 
         assert caught.value.hint == hint
 
 
-def test_yaml_that_is_nested_beyond_what_libyaml_scans_is_refused_alike() -> None:
-    """Before libyaml 0.2.6 the place is that of the level; from then on it is where libyaml gave up."""
+def test_yaml_nested_too_deeply_for_libyaml_gets_the_same_error() -> None:
+    """Before libyaml 0.2.6 the position is that of the level; since then it is where libyaml stopped."""
     with pytest.raises(InputError, match=r"^input:1:\d+: nesting is deeper than 100 levels$"):
         load_documents("a: " + "[" * 5000, "input")
 
 
-def test_documents_are_numbered_by_their_place_in_the_text() -> None:
+def test_documents_are_numbered_by_position_in_the_text() -> None:
     documents = load_documents("a: 1\n---\n---\nb: 2\n", "input")
     assert [(document.number, document.value) for document in documents] == [(0, {"a": 1}), (2, {"b": 2})]
 
 
-def test_json_values_may_follow_each_other() -> None:
+def test_several_json_values_are_several_documents() -> None:
     assert values('{"a": 1}\n{"b": 2}{"c": 3}') == [{"a": 1}, {"b": 2}, {"c": 3}]
 
 
@@ -190,7 +190,7 @@ def limit(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
 
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"b": 2}{"c":\n3}{"d": 4}', "a: 1\n---\nb: 2\n---\nc: 3\n"])
 def test_every_document_knows_its_line(text: str) -> None:
-    """Without reading the text once more: thousands of documents would take hours."""
+    """Without reading the text again, which would take hours for thousands of documents."""
     documents = load_documents(text, "input")
     lines = [text.count("\n", 0, text.index(f"{name}")) + 1 for name in "abcd"[: len(documents)]]
     assert [document.line for document in documents] == lines
@@ -205,19 +205,19 @@ MANY = {
 
 
 @pytest.mark.parametrize("text", MANY.values(), ids=MANY)
-def test_values_of_all_documents_count_together(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_values_applies_to_all_documents_together(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limit(monkeypatch, "MAX_NODES", 800)
     with pytest.raises(InputError, match=r"^input:\d+:\d+: more than 800 values \(aliases expanded\)$"):
         load_documents(text, "input")
 
 
 @pytest.mark.parametrize(("begin", "value"), [("[", "1,"), ("{", "k{}: 1,")], ids=["list", "mapping"])
-def test_yaml_without_an_end_is_refused_early(
-    begin: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counted while it is read, and at fewer values than JSON, which is read ten times as fast.
+def test_endless_yaml_is_rejected_early(begin: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are counted during reading; the limit is lower than for JSON, which is read ten times as fast.
 
-    All of the text would take a hundred times as long as what comes before the value that is too many.
+    The whole text would take a hundred times as long as the part before the limit.
     """
     assert text_errors.MAX_YAML_NODES == 2_000_000
     limit(monkeypatch, "MAX_YAML_NODES", 20_000)
@@ -228,20 +228,20 @@ def test_yaml_without_an_end_is_refused_early(
 
 
 @pytest.mark.parametrize("text", ["--- a\n" * 6, "{}\n" * 6, '{"a": 1, "a": 2}\n' * 6])
-def test_documents_are_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_documents_is_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     limit(monkeypatch, "MAX_DOCUMENTS", 5)
     with pytest.raises(InputError, match=r"^input:6:1: more than 5 documents$"):
         load_documents(text, "input")
 
 
-def test_long_texts_in_json_take_no_more_memory_than_they_have() -> None:
+def test_long_json_strings_need_little_additional_memory() -> None:
     text = json.dumps({"a": "x" * 2_000_000})[:-1] + ', "a": 1}'
     with bytes_below(20_000_000):
         document = read_object(text, "input").document
     assert document.value == {"a": 1}
 
 
-def test_commas_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commas_in_strings_are_not_counted_as_values(monkeypatch: pytest.MonkeyPatch) -> None:
     limit(monkeypatch, "MAX_NODES", 800)
     text = json.dumps({"a": '[{"x": 1, "y": [,]},' * 1000})
     assert values(text) == [json.loads(text)]
@@ -255,14 +255,14 @@ def test_merging_many_mappings_takes_no_longer_than_reading_them() -> None:
     assert len(value) == 30_000
 
 
-def test_handles_for_tags_are_limited() -> None:
-    """The parser compares every handle with all before it."""
+def test_the_number_of_tag_handles_is_limited() -> None:
+    """The parser compares every handle with all previous ones."""
     text = "".join(f"%TAG !t{number}! tag:example.org,2000:\n" for number in range(100_000)) + "--- a\n"
     with seconds_below(5), pytest.raises(InputError, match="more than 1000 %TAG directives"):
         load_documents(text, "input")
 
 
-def test_what_begins_like_json_may_be_yaml() -> None:
+def test_text_that_begins_like_json_may_be_yaml() -> None:
     assert values('{"a": 1, b: 2}') == [{"a": 1, "b": 2}]
     assert values('{"a": 1}\n---\n{"b": 2}') == [{"a": 1}, {"b": 2}]
 
@@ -271,13 +271,13 @@ def test_byte_order_mark_is_dropped() -> None:
     assert values(b"\xef\xbb\xbfa: 1") == [{"a": 1}]
 
 
-def test_large_json_numbers_are_kept_up_to_64_bits() -> None:
+def test_large_json_numbers_are_exact_up_to_64_bits() -> None:
     assert values('{"a": 18446744073709551615, "b": 18446744073709551616}') == [
         {"a": 2**64 - 1, "b": 2.0**64}
     ]
 
 
-def test_merge_keys_give_way_to_the_mapping_around_them() -> None:
+def test_keys_of_a_mapping_override_merged_ones() -> None:
     text = "base: &base {a: 1, b: 1}\nmore: &more {b: 2, c: 2}\nall: {<<: [*more, *base], c: 3}"
     assert values(text)[0]["all"] == {"a": 1, "b": 2, "c": 3}  # type: ignore[index]
 
@@ -289,7 +289,7 @@ def test_quoted_merge_key_is_an_ordinary_key() -> None:
 @pytest.mark.parametrize(
     "text", ["a: 1\nb: {c: 1, c: 2}\na: 3", '{"a": 1,\n"b": {"c": 1, "c": 2},\n"a": 3}'], ids=["YAML", "JSON"]
 )
-def test_last_of_repeated_keys_wins_when_asked(text: str) -> None:
+def test_the_last_of_repeated_keys_wins_if_requested(text: str) -> None:
     document = read_object(text, "input").document
     assert document.value == {"a": 3, "b": {"c": 2}}
     assert [(repeat.path, repeat.position.line) for repeat in document.repeats] == [

@@ -1,4 +1,4 @@
-"""A fleet as a picture: every node once, in its group, with what is known of it, and any name as its text."""
+"""The picture of a fleet: every node once, in its group, with its state; names are escaped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def words(svg: ET.Element) -> list[str]:
     return ["".join(each.itertext()) for each in svg.iter(f"{SVG}text")]
 
 
-def test_groups_are_together_and_troubles_marked() -> None:
+def test_nodes_are_grouped_and_problems_marked() -> None:
     svg = picture(
         {
             "a": "synthetic:2s2n8c2t,mem=64Gi",
@@ -60,7 +60,7 @@ def test_groups_are_together_and_troubles_marked() -> None:
     assert "no static CPU Manager policy" not in reported
 
 
-def test_a_strip_is_filled_as_far_as_cpus_are_free() -> None:
+def test_a_strip_shows_the_share_of_free_cpus() -> None:
     (strip,) = (
         each for each in picture({"a": "synthetic:2s2n8c2t"}).iter(f"{SVG}g") if each.get("data-node")
     )
@@ -71,14 +71,14 @@ def test_a_strip_is_filled_as_far_as_cpus_are_free() -> None:
     )
 
 
-def test_it_is_said_where_pods_are_placed_otherwise() -> None:
+def test_nodes_that_place_pods_differently_are_reported() -> None:
     fleet = {"a": "synthetic:2s2n8c2t,mem=64Gi", "b": "synthetic:2s4n4c2t,mem=64Gi"}
     assert any(
         "places pods differently: default/web" in each for each in words(picture(fleet, "web=10/10,1Gi"))
     )
 
 
-def test_any_name_is_text() -> None:
+def test_names_are_escaped() -> None:
     name = "<script>alert(1)</script>&\"'\x1b"
     svg = picture({name: "synthetic:1s1n4c2t"})
     assert [each for each in svg.iter() if "script" in str(each.tag)] == []
@@ -86,7 +86,7 @@ def test_any_name_is_text() -> None:
 
 
 @pytest.mark.parametrize(("count", "named"), [(400, True), (401, False)])
-def test_names_of_large_fleets_are_told_when_pointed_at(count: int, named: bool) -> None:
+def test_names_in_large_fleets_appear_only_as_tooltips(count: int, named: bool) -> None:
     svg = picture({f"node{number}": "synthetic:1s1n4c2t" for number in range(count)}, arguments="")
     assert len(strips(svg)) == count
     assert ("node7" in words(svg)) is named

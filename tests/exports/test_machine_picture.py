@@ -1,4 +1,4 @@
-"""The picture of a machine: every CPU once, in its place, with its owner; nothing in the way of anything."""
+"""The picture of a machine: every CPU once, in its place, with its owner; nothing overlaps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INVISIBLE = MachineFacts(
 
 @given(machines())
 @example(INVISIBLE)
-def test_every_cpu_is_drawn_once_with_what_it_is_and_whose(facts: MachineFacts) -> None:
+def test_every_cpu_is_drawn_once_with_its_use_and_owners(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     assert sorted(picture.cpus) == sorted(cpu.number for cpu in facts.cpus)
     for cpu in facts.cpus:
@@ -48,7 +48,7 @@ def test_every_cpu_is_drawn_once_with_what_it_is_and_whose(facts: MachineFacts) 
 
 
 @given(machines())
-def test_boxes_are_downward_context_each_other_or_apart(facts: MachineFacts) -> None:
+def test_boxes_are_nested_or_apart(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     boxes = picture.rects(*BOXES)
     for one, other in combinations(boxes, 2):
@@ -59,7 +59,7 @@ def test_boxes_are_downward_context_each_other_or_apart(facts: MachineFacts) -> 
 
 
 @given(machines())
-def test_letters_stay_downward_context_their_boxes(facts: MachineFacts) -> None:
+def test_texts_stay_inside_their_boxes(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     texts = picture.texts()
     assert [text for text in texts if not picture.size.contains(text.rect)] == []
@@ -70,7 +70,7 @@ def test_letters_stay_downward_context_their_boxes(facts: MachineFacts) -> None:
     assert [text for text in numbers if not any(cell.contains(text.rect) for cell in cells)] == []
 
 
-def test_letters_and_words_say_all_that_colours_do() -> None:
+def test_letters_and_words_show_everything_that_colours_show() -> None:
     facts = MachineFacts(
         title="A node",
         lines=("3 pods",),
@@ -109,7 +109,7 @@ def big_machine(cpus: int, owners: int) -> MachineFacts:
     )
 
 
-def test_a_large_machine_with_hundreds_of_pods_is_drawn_whole() -> None:
+def test_a_large_machine_with_hundreds_of_pods_is_drawn_completely() -> None:
     picture = Picture(machine_svg(big_machine(1024, 300)))
     assert len(picture.cpus) == 1024
     names = [text.text for text in picture.texts() if text.text.startswith("default/pod-")]
@@ -119,14 +119,14 @@ def test_a_large_machine_with_hundreds_of_pods_is_drawn_whole() -> None:
     assert 0.6 < picture.size.width / picture.size.height < 2.5
 
 
-def test_equal_machines_look_equal_and_their_parts_are_even() -> None:
+def test_drawing_is_deterministic_and_nodes_have_the_same_size() -> None:
     facts = big_machine(512, 30)
     assert machine_svg(facts) == machine_svg(facts)
     nodes = Picture(machine_svg(facts)).rects("f1")
     assert len({(box.width, box.height) for box in nodes}) == 1
 
 
-def test_a_place_that_lacks_a_core_is_drawn_like_the_others() -> None:
+def test_a_node_with_a_missing_core_has_the_same_size_as_the_others() -> None:
     facts = big_machine(512, 30)
     gone = (254, 255, 510, 511)
     fewer = tuple(cpu for cpu in facts.cpus if cpu.number not in gone)
@@ -135,7 +135,7 @@ def test_a_place_that_lacks_a_core_is_drawn_like_the_others() -> None:
     assert missing.rects("f1") == whole.rects("f1")
 
 
-def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None:
+def test_a_machine_whose_kubelet_does_not_start_has_no_owners() -> None:
     plan: NotStartedPlan = {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "Plan",
@@ -169,7 +169,7 @@ def cpus_in(
 
 
 @given(rows())
-def test_every_cpu_is_in_its_places_and_nowhere_else(drawn: list[PicturedCPU]) -> None:
+def test_every_cpu_is_nested_only_in_its_own_places(drawn: list[PicturedCPU]) -> None:
     nowhere: dict[str, int | None] = dict.fromkeys(("socket", "node", "l3"))
     found = list(cpus_in(nested(drawn), nowhere))
     assert sorted(cpu for cpu, _ in found) == sorted(row["cpu"] for row in drawn)

@@ -1,4 +1,4 @@
-"""The report page: one file that a browser needs nothing else for, now or in ten years."""
+"""The report page is one self-contained file, without scripts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_is_fetched_and_nothing_runs() -> None:
     assert "default-src 'none'" in text.replace("&#39;", "'")
 
 
-def test_news_are_told_by_signs_as_well_as_by_colour() -> None:
+def test_status_is_shown_by_symbols_as_well_as_by_colour() -> None:
     text = example()
     assert '<td class="bad"><bdi>&#215; web</bdi></td>' in text
     assert '<p class="good"><bdi>&#10003; fine</bdi></p>' in text
@@ -60,8 +60,8 @@ def test_news_are_told_by_signs_as_well_as_by_colour() -> None:
     assert '<td class="n"><bdi>3</bdi></td>' in text
 
 
-def test_short_lists_of_cpus_stay_in_one_line() -> None:
-    """One that breaks behind a hyphen reads like another one; a long one has to break somewhere."""
+def test_short_cpu_lists_do_not_wrap() -> None:
+    """A line break after a hyphen would make a list ambiguous; only long lists may wrap."""
     long = ",".join(map(str, range(0, 100, 2)))
     grid = Grid(
         (Heading("CPUS"),), tuple((StyledText(text),) for text in ("8-13,16-21,40-45", long, "4 CPUs"))
@@ -74,14 +74,14 @@ def test_short_lists_of_cpus_stay_in_one_line() -> None:
 
 
 @given(HOSTILE)
-def test_text_comes_back_as_it_was(value: str) -> None:
+def test_text_survives_escaping_and_parsing(value: str) -> None:
     parsed = ET.fromstring(as_bytes(element("a", {"b": value}, text(value))))  # noqa: S314
     assert (parsed.text or "") == printable(value)
     assert parsed.attrib["b"] == printable(value)
 
 
 @given(HOSTILE)
-def test_sheets_are_well_formed_whatever_they_say(value: str) -> None:
+def test_sheets_are_well_formed_for_any_text(value: str) -> None:
     item = LegendItem("sh", "", value, "", value)
     sheet = Sheet(title=value, lines=[value], legend=[item], notes=[value], description=value)
     root = ET.fromstring(as_bytes(sheet.around(Drawing(Markup(""), 10, 10))))  # noqa: S314
@@ -113,7 +113,7 @@ def tags(markup: Markup) -> _Tags:
 
 
 @given(HOSTILE)
-def test_pages_hold_no_element_that_a_name_brings(value: str) -> None:
+def test_names_add_no_elements_to_a_page(value: str) -> None:
     figure = Figure(element("svg", {}, text(value)))
     grid = Grid(
         (Heading(value), Heading("N", numbers=True)), ((StyledText(value), StyledText(value, "bad")),)
@@ -135,6 +135,6 @@ def test_numbers_are_short(number: float, want: str) -> None:
     assert leaf("a", {"b": number}) == f'<a b="{want}"/>'
 
 
-def test_files_are_ascii_whatever_the_locale() -> None:
+def test_files_are_ascii_in_any_locale() -> None:
     name = "\u6f22/\N{GRINNING FACE}"
     assert as_bytes(joined([text(name)])) == b"&#28450;/&#128512;"

@@ -1,4 +1,4 @@
-"""Colours that stand apart for everybody, on paper and on dark screens, and are never alone."""
+"""Colours are distinguishable with any colour vision, in print and in dark mode, and never the only sign."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DEFICIENCIES = {
     ),
 }
 READABLE, VISIBLE = 4.5, 3.0
-"""What WCAG 2 asks for at least: contrast of text, and of the shapes that tell something."""
+"""The minimum contrasts of WCAG 2: of text, and of meaningful shapes."""
 
 
 def linear(color: str) -> list[float]:
@@ -79,7 +79,7 @@ def test_contrast_is_computed_as_wcag_does() -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_letters_are_readable_on_everything(theme: Theme) -> None:
+def test_text_is_readable_on_every_background(theme: Theme) -> None:
     grounds = (theme.paper, *theme.frames, theme.pool, theme.reserved)
     assert min(contrast(theme.ink, ground) for ground in grounds) >= READABLE
     assert min(contrast(theme.muted, ground) for ground in (theme.paper, *theme.frames)) >= READABLE
@@ -87,29 +87,29 @@ def test_letters_are_readable_on_everything(theme: Theme) -> None:
 
 
 @pytest.mark.parametrize("color", OWNERS)
-def test_letters_are_readable_on_owners(color: str) -> None:
+def test_letters_are_readable_on_owner_colours(color: str) -> None:
     assert contrast(text_on(color), color) >= READABLE
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_boxes_stand_out_by_their_lines(theme: Theme) -> None:
-    """Yellow on white does not, and need not: every CPU has a line around it."""
+def test_boxes_stand_out_by_their_borders(theme: Theme) -> None:
+    """Yellow on white has too little contrast, which is why every CPU has a border."""
     assert min(contrast(theme.line, ground) for ground in (theme.paper, *theme.frames)) >= VISIBLE
     assert contrast(theme.frame_line, theme.paper) >= VISIBLE
     assert min(contrast(theme.alarm, ground) for ground in (theme.paper, theme.pool)) >= VISIBLE
 
 
 @pytest.mark.parametrize("kind", DEFICIENCIES)
-def test_owners_are_told_apart_by_who_does_not_see_all_colours(kind: str) -> None:
+def test_owner_colours_differ_for_colour_blind_readers(kind: str) -> None:
     colors = [seen(color, DEFICIENCIES[kind]) for color in OWNERS]
     distances = [
         sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
         for one, other in combinations(colors, 2)
     ]
-    assert min(distances) > 10  # 2.3 is what is just noticed
+    assert min(distances) > 10  # 2.3 is just noticeable
 
 
-def test_the_measure_would_notice_red_and_green() -> None:
+def test_the_measure_detects_red_and_green() -> None:
     red, green = (seen(color, DEFICIENCIES["deuteranopia"]) for color in ("#a05000", "#707000"))
     assert sum((a - b) ** 2 for a, b in zip(red, green, strict=True)) ** 0.5 < 10
 
@@ -121,7 +121,7 @@ def test_many_owners_differ_by_hatching_and_all_by_letters() -> None:
     assert [mark_of(place) for place in (0, 25, 26, 701, 702)] == ["a", "z", "aa", "zz", "aaa"]
 
 
-def test_every_hatching_that_is_used_is_defined() -> None:
+def test_every_used_hatching_is_defined() -> None:
     defined = hatchings()
     for place in range(50):
         name = owner_hatch(place)

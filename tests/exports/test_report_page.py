@@ -1,4 +1,4 @@
-"""The page of a report: one file, one script that is known by its hash, and all of it there without that."""
+"""The page of a report: one file, with one script allowed by its hash, and complete without it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_only_the_script_that_is_known_runs_and_nothing_is_fetched() -> None:
+def test_only_the_hashed_script_runs_and_nothing_is_fetched() -> None:
     text = example()
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
@@ -97,7 +97,7 @@ def test_only_the_script_that_is_known_runs_and_nothing_is_fetched() -> None:
     assert not [key for _, has in elements for key in has if key.startswith("on") or key in ("src", "style")]
 
 
-def test_names_are_text_wherever_they_stand() -> None:
+def test_names_are_escaped_everywhere() -> None:
     text, plain = example(ATTACK), example()
     assert text.count("<script") == plain.count("<script") == 1
     assert "<img" not in text
@@ -108,7 +108,7 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert not re.search(r"[\"'=][^<>]*onerror=hit[^&]*<", text)
 
 
-def test_everything_is_there_and_open_without_the_script() -> None:
+def test_everything_is_visible_without_the_script() -> None:
     text = example()
     elements = Elements(text).found
     assert all("open" in has for name, has in elements if name == "details")
@@ -118,13 +118,13 @@ def test_everything_is_there_and_open_without_the_script() -> None:
         "CPU 2; in the shared pool; socket 0, NUMA node 0, L3 0, core 1",
         "CPU 3; in the shared pool; socket 0, NUMA node 0, L3 0, core 1",
     ]
-    # What only the script can serve is not shown, and roles that promise it are not claimed.
+    # Controls that need the script are hidden, and roles that promise interaction are absent.
     assert next(has for name, has in elements if name == "form")["hidden"] == "hidden"
     assert not [has for _, has in elements if has.get("role") in ("listbox", "option")]
     assert "role=status" not in text.split("<main")[1]
 
 
-def test_the_page_is_told_to_readers_by_its_structure() -> None:
+def test_the_page_has_an_accessible_structure() -> None:
     elements = Elements(example()).found
     names = [name for name, _ in elements]
     assert (names.count("main"), names.count("h1"), names.count("nav"), names.count("header")) == (1, 1, 1, 1)
@@ -139,7 +139,7 @@ def test_the_page_is_told_to_readers_by_its_structure() -> None:
     assert (first["class"], first["href"]) == ("skip", "#main")
 
 
-def test_a_page_of_many_leads_back_to_their_index() -> None:
+def test_a_page_of_several_links_to_the_index() -> None:
     clean = StyledText("No problems found", "good")
     alone, one_of_many = (
         as_bytes(report_page(Head("node7", clean, above=above), [], [])).decode()

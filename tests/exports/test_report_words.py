@@ -1,4 +1,4 @@
-"""How a report stands in words and colours: the worst of it decides, and what is unknown is not clean."""
+"""The verdict of a report in words and colours: the worst part decides, and unknown is not clean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLEAN = {"error": 0, "warning": 0, "note": 0}
 
 
 def report(start: str = "Started", machine: tuple[str, ...] = (), unknown: int = 0, **counts: int) -> Any:
-    """Make as much of a report as its verdict goes by; *machine* are severities of its findings."""
+    """Make the parts of a report that its verdict uses; *machine* are the severities of its findings."""
     configuration = {"start": {"outcome": start}, "summary": {**CLEAN, **counts}}
     found = [{"severity": each} for each in machine]
     total = {name: count + machine.count(name) for name, count in configuration["summary"].items()}  # type: ignore[attr-defined]
@@ -56,7 +56,7 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
         (report(warning=2, unknown=2), "2 warnings; 2 items unknown", "warn"),
     ],
 )
-def test_the_verdict_has_the_colour_of_the_worst_that_it_says(document: Any, text: str, tone: str) -> None:
+def test_the_verdict_has_the_colour_of_its_worst_part(document: Any, text: str, tone: str) -> None:
     assert verdict(document) == (text, tone, *verdict(document)[2:])
     reported = next(each.status for each in standings(document) if each.part == "configuration")
     assert (reported.tone == "bad") == (tone == "bad")

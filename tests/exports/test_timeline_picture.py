@@ -1,4 +1,4 @@
-"""The picture of a replay: rows without gaps or overlaps, a number for everything that happens."""
+"""The picture of a replay: rows without gaps or overlaps, and a number for every event."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def replays(draw: st.DrawFn) -> Any:
 
 
 @given(replays())
-def test_rows_are_drawn_as_far_as_the_chart_goes(answer: Any) -> None:
+def test_rows_cover_the_whole_chart(answer: Any) -> None:
     picture = Picture(timeline_svg(replay_facts(answer)))
     end = drawn_until(answer)
     wanted = [
@@ -87,7 +87,7 @@ def _times(attributes: Mapping[str, str]) -> Iterator[int]:
 
 
 @given(replays())
-def test_everything_that_happens_has_a_number_and_all_text_is_on_the_page(answer: Any) -> None:
+def test_every_event_has_a_number_and_all_text_is_on_the_page(answer: Any) -> None:
     picture = Picture(timeline_svg(replay_facts(answer)))
     groups = picture.groups("events")
     assert sum(int(group.attrib["data-events"]) for group in groups) == len(answer["entries"])
@@ -95,7 +95,7 @@ def test_everything_that_happens_has_a_number_and_all_text_is_on_the_page(answer
     assert [text for text in picture.texts() if not picture.size.contains(text.rect)] == []
 
 
-def test_letters_tell_owners_and_what_is_to_be_given_up() -> None:
+def test_letters_show_owners_and_cpus_to_be_released() -> None:
     spans = [
         span(0, 4 * SECOND, "shared"),
         span(4 * SECOND, 8 * SECOND, "owned", "default/web/app"),
@@ -109,7 +109,7 @@ def test_letters_tell_owners_and_what_is_to_be_given_up() -> None:
     assert tooltip(groups[2]).startswith("CPUs 2-3; A web/app, to be released;")
 
 
-def test_what_nobody_wants_is_marked_and_failures_are_told() -> None:
+def test_rejections_are_marked_and_failed_expectations_listed() -> None:
     failure = {"at": "5s", "where": "web", "what": "cpus", "expected": "1", "found": "2"}
     answer = replay(
         [{"cpus": "0", "spans": [span(0, 20 * SECOND, "shared")]}],
@@ -123,7 +123,7 @@ def test_what_nobody_wants_is_marked_and_failures_are_told() -> None:
 
 
 @pytest.mark.parametrize("end", [1, 10**6, 3 * SECOND, 3600 * SECOND, 10**15])
-def test_ticks_are_round_and_far_enough_apart(end: int) -> None:
+def test_ticks_are_at_round_times_and_far_enough_apart(end: int) -> None:
     step = tick_step(end, 880, 70)
     assert step * 880 >= end * 70 or step == 168 * 3600 * SECOND
     assert len(tick_text(step)) <= 8

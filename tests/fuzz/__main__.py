@@ -1,6 +1,6 @@
 """Fuzz the parsers: ``python -m tests.fuzz [TARGET ...] [--seconds 600] [--jobs 2]``.
 
-What fails is kept in ``findings/TARGET``, where the default tests run it from then on; exit 1 if any did.
+Failing inputs are kept in ``findings/TARGET``, which the default tests run; exit 1 if there were any.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EXECUTED = re.compile(r"stat::number_of_executed_units: *(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one target; ``log`` is what the fuzzer said."""
+    """The outcome for one target; ``log`` is the fuzzer's output."""
 
     target: str
     code: int

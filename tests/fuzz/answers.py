@@ -1,4 +1,4 @@
-"""Answers drawn from their schemas, in every form: whatever a schema allows can be shown."""
+"""Answers drawn from their schemas, in every output form: anything that a schema allows can be shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATTERNED = (*_SETS, "1.36", "1.36.2", "none", "cpu", "memory", "hugepages-2Mi"
 
 
 class _Drawing:
-    """One document, decided by the bytes that a fuzzer gives."""
+    """One document, determined by the fuzzer's bytes."""
 
     def __init__(self, schema: dict[str, Any], data: bytes) -> None:
         self._root = schema
@@ -49,7 +49,7 @@ class _Drawing:
         return self._of_type(schema)
 
     def _one_of(self, schema: dict[str, Any], either: str) -> Any:
-        """Draw what follows one of several schemas, and what they have in common."""
+        """Draw a value that follows one of several schemas, and their common part."""
         rest = {name: value for name, value in schema.items() if name != either}
         chosen = self._random.choice(schema[either])
         if "properties" not in rest:
@@ -122,7 +122,7 @@ class _Drawing:
             found[name] = self.draw({**schema["properties"][name], **narrower})
 
     def _rules(self, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield what must be there besides, depending on what is."""
+        """Yield the additional members that the present ones require."""
         for part in schema.get("allOf", ()):
             if "$ref" in part:
                 yield from self._rules(self._referred(part["$ref"]))
@@ -146,7 +146,7 @@ def _shown(name: str, shown: str, data: bytes) -> None:
     layout, view = shown.split(".")
     schema, validator = _schema(name)
     document = _Drawing(schema, data).draw(schema)
-    assert validator.is_valid(document), "what is drawn is no such answer"
+    assert validator.is_valid(document), "the drawn document is invalid"
     if shown in ONLY_WITH and ONLY_WITH[shown] not in document:
         return
     forms: list[Output | ListOutput | MetricsOutput] = [*Output]

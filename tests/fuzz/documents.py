@@ -1,4 +1,4 @@
-"""Parsers of documents: YAML and JSON as such, and everything that cpuctl reads from them."""
+"""Parsers of documents: plain YAML and JSON, and everything that cpuctl reads from them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run_events(data: bytes) -> None:
 
 
 def run_state(data: bytes) -> None:
-    """What a kubelet loads is written and read back as the same."""
+    """A state that a kubelet loads stays the same when it is written and read back."""
     text = text_of(data)
     with suppress(CpuctlError):
         inspect_state(text)
@@ -158,7 +158,7 @@ def _cadvisor_seeds() -> list[bytes]:
 
 
 def run_log(data: bytes) -> None:
-    """What a log tells of any pods, with manifests or without, is in order of time."""
+    """The events of a log are in order of time, for any pods, with or without manifests."""
     history = history_of(read_events(text_of(data), "fuzz"), "fuzz", _LOGGED, lambda *_: _LOGGED_SETUP)
     times = [moment.at for moment in history.moments] if history is not None else []
     assert times == sorted(times)
@@ -166,7 +166,7 @@ def run_log(data: bytes) -> None:
 
 
 def run_requests(data: bytes) -> None:
-    """What a runtime was asked is in order of time, and only pods that are there are spoken of."""
+    """The requests to a runtime are in order of time, and refer only to existing pods."""
     text = text_of(data)
     is_runtime_log(text)
     history = runtime_history(list(read_requests(text, "fuzz")), "fuzz", _LOGGED)

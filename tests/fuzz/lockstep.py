@@ -1,4 +1,4 @@
-"""Pickers and merges on machines of every shape, beside plain twins (``tests/support/lockstep.py``)."""
+"""Pickers and merges on machines of every shape, compared with naive twins: ``tests/support/lockstep.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of whole trees: archives, a kernel's files, what a capture holds, a node to audit."""
+"""Readers of whole trees: archives, a kernel's files, the content of a capture, a node to audit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run_archive(data: bytes) -> None:
 
 
 def _changed(files: Mapping[str, str], paths: list[str], data: bytes) -> dict[str, str]:
-    """Replace files: two bytes name one, what follows up to two NULs is its text."""
+    """Replace files: two bytes select one, and its text extends to the next two NULs."""
     changed = dict(files)
     for part in data.split(b"\0\0"):
         number = int.from_bytes(part[:2])
@@ -82,7 +82,7 @@ def _changed(files: Mapping[str, str], paths: list[str], data: bytes) -> dict[st
 
 
 def _open_files(node: NodeTree) -> dict[str, str]:
-    """Return the files that say nothing of the machine itself: another target changes those."""
+    """Return the files that do not describe the machine itself; another target changes those."""
     return {path: text for path, text in node.files.items() if path.startswith(_FREE_OF_MACHINE)}
 
 
@@ -94,7 +94,7 @@ def run_sysfs(data: bytes) -> None:
 
 
 def run_sosreport(data: bytes) -> None:
-    """Whatever commands printed, it is a machine or an error with its place."""
+    """Any output of the commands is a machine, or an error with its place."""
     files = _changed(_SOSREPORT, sorted(_SOSREPORT), data)
     runtime_names(MemoryTree(files))
     with suppress(CpuctlError):
@@ -127,7 +127,7 @@ def run_gatherinfo(data: bytes) -> None:
 
 
 def run_node(data: bytes) -> None:
-    """An audit tells of every container, whatever the files of its node say."""
+    """An audit reports on every container, with any content of the node's files."""
     base = _NODES[1 + len(data) % 2]
     paths = sorted(_open_files(base))
     node = NodeTree(version=base.version, driver=base.driver, files=_changed(base.files, paths, data))
@@ -138,7 +138,7 @@ def run_node(data: bytes) -> None:
 
 
 def run_answers(data: bytes) -> None:
-    """Of the kubelet's answers, on the wire and as JSON, CPUs are those that machines have."""
+    """CPUs in the kubelet's answers, on the wire and as JSON, are below the maximum number."""
     with suppress(CpuctlError):
         _check_allocations(decode_list(data))
     with suppress(CpuctlError):
@@ -166,7 +166,7 @@ def run_manifest(data: bytes) -> None:
 
 
 def run_printed(data: bytes) -> None:
-    """What begins like a tool's output is read, or refused with its place."""
+    """Text that begins like a tool's output is read, or rejected with its place."""
     if recognised(data[:HEAD_BYTES]):
         with suppress(CpuctlError):
             machine, info, reported = read_printed(data, "fuzz")

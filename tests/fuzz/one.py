@@ -1,4 +1,4 @@
-"""Fuzz one parser in a process of its own: ``python -m tests.fuzz.one TARGET [OPTION ...] [FOLDER]``."""
+"""Fuzz one parser in its own process: ``python -m tests.fuzz.one TARGET [OPTION ...] [FOLDER]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ with atheris.instrument_imports(include=["cpuctl"]):
 
 
 def main() -> None:
-    """Run until libFuzzer's options say that it is enough, or an input fails."""
+    """Run until a limit in libFuzzer's options is reached, or an input fails."""
     name, *options = sys.argv[1:]
     atheris.Setup([sys.argv[0], *options], TARGETS[name].run)
     atheris.Fuzz()

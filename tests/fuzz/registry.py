@@ -1,4 +1,4 @@
-"""All that is fuzzed, by name: parsers, forms of answers, and the engine beside its twins."""
+"""All fuzz targets by name: parsers, forms of answers, and the engine compared with its twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fuzzer needs of a parser: how to call it, what it may raise, where to start from."""
+"""What a fuzzer needs to know about a parser: how to call it, its allowed exceptions, and its seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FINDINGS = Path(__file__).parent / "findings"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``run`` reads any bytes; an exception it does not promise, or a broken law, is a failure."""
+    """``run`` reads any bytes; an undocumented exception or a broken law is a failure."""
 
     run: Callable[[bytes], None]
     seeds: Callable[[], Iterable[bytes]]
@@ -23,7 +23,7 @@ def texts(*samples: str) -> Callable[[], Iterable[bytes]]:
 
 
 def files(*patterns: str, most: int = 200, largest: int = 1 << 16) -> Callable[[], Iterable[bytes]]:
-    """Begin with files of the fixtures, the smallest first: mutations of large ones rarely find anything."""
+    """Use fixtures as seeds, the smallest first: mutations of large ones rarely find anything."""
 
     def read() -> list[bytes]:
         found = {path for pattern in patterns for path in FIXTURES.glob(pattern) if path.is_file()}

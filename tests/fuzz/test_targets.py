@@ -1,4 +1,4 @@
-"""The seeds of every fuzzed parser, and all that fuzzing found so far, are read without a failure."""
+"""The seeds of every fuzzed parser, and all previous fuzzing findings, are read without a failure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_every_seed_and_finding_is_read(name: str) -> None:
         TARGETS[name].run(sample)
 
 
-def test_every_layout_is_shown_whatever_its_schema_allows() -> None:
-    """PCI devices and slices have no schema, as programs get other answers; headroom is part of a plan."""
+def test_every_layout_shows_anything_its_schema_allows() -> None:
+    """PCI devices and slices have no schema: programs get other answers; headroom is part of a plan."""
     others = {"topology.devices_blocks", "dra_slices.blocks", "plan.headroom_blocks"}
     layouts = {
         f"{path.stem}.{view}"
@@ -33,5 +33,5 @@ def test_every_layout_is_shown_whatever_its_schema_allows() -> None:
     assert {f"answer-{name}" for name in layouts - others} <= TARGETS.keys()
 
 
-def test_findings_are_of_targets() -> None:
+def test_findings_belong_to_targets() -> None:
     assert {path.name for path in FINDINGS.glob("*")} <= TARGETS.keys()

@@ -1,4 +1,4 @@
-"""Parsers of one value each: CPU lists, quantities, Go's values, what kernels and command lines write."""
+"""Parsers of single values: CPU lists, quantities, Go's values, and those of kernels and command lines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run_synthetic(data: bytes) -> None:
 
 
 def run_frames(data: bytes) -> None:
-    """Whatever a runtime sends on the plugin's socket is read, or refused as what is no frame."""
+    """Anything that a runtime sends on the plugin's socket is read, or rejected as an invalid frame."""
     pieces, readers = PieceReader(), {1: MessageReader(), 2: MessageReader()}
     half = len(data) // 2
     with suppress(FramingError):

@@ -27,7 +27,7 @@ def test_booleans() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yes", "tRUE"])
-def test_other_booleans_are_refused(text: str) -> None:
+def test_other_booleans_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=rf'^strconv.ParseBool: parsing "{text}": invalid syntax$'):
         parse_bool(text)
 
@@ -45,12 +45,12 @@ def test_quoting(text: str, want: str) -> None:
     assert quoted(text) == want
 
 
-def test_endless_digits_that_make_no_number_are_refused_at_once() -> None:
+def test_long_invalid_digit_strings_are_rejected_quickly() -> None:
     with seconds_below(5), pytest.raises(ValueError, match=r"invalid syntax$"):
         parse_float32("1" * 100_000 + "x")
 
 
-def test_maps_are_printed_by_key() -> None:
+def test_maps_are_printed_in_order_of_keys() -> None:
     assert map_text({"b": 1, "a": "x"}) == "map[a:x b:1]"
     assert map_text({}) == "map[]"
 
@@ -71,13 +71,13 @@ def test_maps_are_printed_by_key() -> None:
         ("2147483647", 2**31 - 1),
     ],
 )
-def test_integers_may_name_their_base(text: str, want: int) -> None:
+def test_integers_may_have_a_base_prefix(text: str, want: int) -> None:
     assert parse_int(text, bits=32) == want
 
 
 @dataclass(frozen=True)
 class BadNumber:
-    """A text that Go takes for no number of a kind, and its words after ``parsing "...": ``."""
+    """A text that Go rejects as a number of some kind, and its words after ``parsing "...": ``."""
 
     read: Callable[[str], float]
     text: str
@@ -99,7 +99,7 @@ BAD_NUMBERS = [
     ),
     *(BadNumber(parse_atoi, text, "invalid syntax") for text in ("", "true", "+", "0x10", "--1", "\uff11")),
     *(BadNumber(parse_atoi, text, "value out of range") for text in ("9223372036854775808", "9" * 5000)),
-    # The digit too many comes before what is no digit.
+    # The excess digit comes before the character that is not a digit.
     *(
         BadNumber(of_32_bits, text, "value out of range")
         for text in ("99999999999x", "0x1ffffffffg", "-4294967296 ")
@@ -122,7 +122,7 @@ FUNCTIONS: dict[Callable[[str], float], str] = {
 
 
 @pytest.mark.parametrize("case", BAD_NUMBERS, ids=lambda case: f"{case.read.__name__} {case.text[:20]!r}")
-def test_bad_numbers_are_named_in_the_words_of_go(case: BadNumber) -> None:
+def test_invalid_numbers_get_the_errors_of_go(case: BadNumber) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         case.read(case.text)
     assert str(caught.value) == f'strconv.{FUNCTIONS[case.read]}: parsing "{case.text}": {case.want}'
@@ -141,11 +141,11 @@ def test_percentages_have_32_bits() -> None:
 @pytest.mark.parametrize(
     ("number", "want"), [(1.0, "1"), (-2.0, "-2"), (1.5, "1.5"), (0.1, "0.1"), (1e21, "1e+21")]
 )
-def test_floats_are_written_without_needless_digits(number: float, want: str) -> None:
+def test_floats_are_written_with_the_fewest_digits(number: float, want: str) -> None:
     assert float_text(number) == want
 
 
-def test_one_error_stands_alone_and_several_in_brackets_each_once() -> None:
+def test_several_errors_are_in_brackets_without_duplicates() -> None:
     assert aggregated(["a"]) == "a"
     assert aggregated(["a", "a"]) == "a"
     assert aggregated(["b", "a", "b"]) == "[b, a]"

@@ -1,4 +1,4 @@
-"""Go's words for text that is no JSON."""
+"""Go's error messages for invalid JSON."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMPLAINTS = [
 
 
 @pytest.mark.parametrize(("text", "complaint"), COMPLAINTS, ids=[repr(text[:12]) for text, _ in COMPLAINTS])
-def test_what_is_no_json_is_refused_in_gos_words(text: str, complaint: str) -> None:
+def test_invalid_json_gets_the_errors_of_go(text: str, complaint: str) -> None:
     assert syntax_error_text(text) == complaint
     with pytest.raises(GoJsonError) as refused:
         parsed_json(text)
@@ -69,19 +69,19 @@ def test_what_is_no_json_is_refused_in_gos_words(text: str, complaint: str) -> N
     "text",
     ["null", " [ ] ", '{"a":{"b":[1,-0,2.5e-3,true,false,null,"\\u00e9\\n/"]}}', "-0.0E+7", '""', "[[],{}]"],
 )
-def test_of_json_there_is_no_complaint(text: str) -> None:
+def test_valid_json_has_no_error(text: str) -> None:
     json.loads(text)
     assert not syntax_error_text(text)
 
 
-def test_json_that_is_nested_too_deeply_for_us_but_not_for_go_is_an_input_error() -> None:
+def test_json_nested_too_deeply_for_cpuctl_only_is_an_input_error() -> None:
     text = "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)
     assert not syntax_error_text(text)
     with pytest.raises(InputError, match="nested too deeply"):
         parsed_json(text)
 
 
-def test_values_are_counted_before_they_fill_the_memory() -> None:
+def test_the_number_of_values_is_limited() -> None:
     with pytest.raises(InputError, match="holds more than 250,000 values"):
         parsed_json("[" + "[]," * MAX_VALUES)
 
@@ -104,5 +104,5 @@ FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
     ],
     ids=lambda each: getattr(each, "name", ""),
 )
-def test_a_value_that_was_never_set(type_: GoType, shown: str, written: str) -> None:
+def test_unset_values_print_as_in_go(type_: GoType, shown: str, written: str) -> None:
     assert (type_.shown(type_.zero()), type_.written(type_.zero())) == (shown, written)

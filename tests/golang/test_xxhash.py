@@ -1,4 +1,4 @@
-"""XXH64 against published hashes: those of texts, and the sanity checks of the reference implementation."""
+"""XXH64 compared with published hashes of texts, and with the reference implementation's sanity checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PRIME_64 = 11400714785074694797
 
 
 def sanity_buffer(length: int) -> bytes:
-    """Return the bytes that the reference implementation checks itself with (``xsum_sanity_check.c``)."""
+    """Return the input of the reference implementation's sanity checks (``xsum_sanity_check.c``)."""
     value, data = _PRIME, bytearray()
     for _ in range(length):
         data.append(value >> 56)

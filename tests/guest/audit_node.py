@@ -126,7 +126,7 @@ class Node:
                         put(current / name, (parent / name).read_text().strip())
 
     def restore_above(self) -> None:
-        """Give the groups above containers all CPUs again, which version 1 has taken for good."""
+        """Give the groups above containers all CPUs again, which version 1 has removed permanently."""
         if not self.two:
             top = self.at("cpuset") / ("kubepods.slice" if self.systemd else "kubepods")
             for group in (top, *sorted(path for path in top.rglob("*") if path.is_dir())):
@@ -205,7 +205,7 @@ def repair(name: str) -> None:
     """Run the command of every finding of an audit; keep those that failed."""
     failed = []
     for finding in json.loads((OUT / name).read_text(encoding="utf-8"))["findings"]:
-        # There is no runtime and no systemd here.
+        # Neither a runtime nor systemd runs here.
         if not finding["fix"].startswith("crictl") and "systemctl" not in finding["fix"]:
             done = subprocess.run(["sh", "-c", finding["fix"]], capture_output=True, text=True, check=False)
             if done.returncode:
@@ -310,7 +310,7 @@ def fill_memory(node: Node, container: Container) -> int:
 
 
 def undo(node: Node) -> None:
-    """Fix what has no command here: there is no kubelet to restart, and no runtime to call."""
+    """Fix faults whose commands cannot run here, because no kubelet or runtime is running."""
     use_state("/state")
     state, memory = state_files("/state")
     node.restore_above()
@@ -337,10 +337,11 @@ def main(driver: str, runtime: str) -> None:
     apply("plan.json", node)
     repair("faulty.json")
     undo(node)
-    # Version 1 resets threads when their group changes, and the kernel some of its own when a CPU comes back.
+    # Version 1 resets threads when their group changes; the kernel resets some of its threads when a CPU
+    # comes back online.
     repair("faulty.json")
     repair("untuned.json")
-    cpuctl("mended.json", "audit", *known, "-o", "json")
+    cpuctl("fixed.json", "audit", *known, "-o", "json")
 
 
 if __name__ == "__main__":

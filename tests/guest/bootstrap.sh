@@ -24,7 +24,7 @@ configure() {
 stop_kubelet() { systemctl stop kubelet; systemctl reset-failed; }
 
 mkdir -p /etc/default /var/lib/kubelet /var/lib/prometheus/node-exporter
-# The kubelet of this machine is none that tells its release.
+# The kubelet of this machine is a substitute that does not report its release.
 inputs='--config-dir /etc/kubernetes/kubelet.conf.d --kubelet-version 1.36'
 settings() { printf 'CPUCTL_SECONDS=300\nCPUCTL_INPUTS="%s"\n' "$1" >/etc/default/cpuctl; }
 settings "$inputs"
@@ -39,7 +39,7 @@ step reserve-condition systemctl show --property ConditionResult cpuctl-reserve
 # shellcheck disable=SC2086  # options are words
 step state cpuctl checkpoint new -q $inputs --write-state /var/lib/kubelet
 step metrics systemctl start cpuctl-metrics.service
-# Emulated, an audit takes longer than any machine needs for it.
+# Under emulation, an audit takes longer than on any real machine.
 mkdir -p /run/systemd/system/cpuctl-watch.service.d
 printf '[Service]\nTimeoutStartSec=infinity\nWatchdogSec=0\n' >/run/systemd/system/cpuctl-watch.service.d/slow.conf
 systemctl daemon-reload

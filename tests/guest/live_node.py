@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from audit_node import (  # type: ignore[import-not-found]  # beside it in the guest
+from audit_node import (  # type: ignore[import-not-found]  # next to it in the guest
     CONTAINERS,
     OUT,
     Container,
@@ -125,7 +125,7 @@ class Screen:
 
 
 class Moment(NamedTuple):
-    """Something to do so many seconds after the beginning; the result is recorded."""
+    """An action, and its time in seconds from the beginning; the result is recorded."""
 
     at: float
     name: str
@@ -145,14 +145,14 @@ class Session:
         self.holder = self.hold_memory()
         self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
         self.reports: list[dict[str, Any]] = []
-        # The group that it was in before, which is on a CPU of the system.
+        # Its previous group, which is on a system CPU.
         self.home = Path("/proc/irq/4/smp_affinity_list").read_text(encoding="utf-8").strip()
         # An audit takes seconds of CPU time on emulated CPUs, a twentieth of that elsewhere.
         self.watch = Watch("watch.jsonl", "--full", "1m", "--max-cpu", "50", "--textfile", str(TEXTFILE))
         self.screen = Screen("--record", "/out/top.jsonl.gz")
 
     def hold_memory(self) -> int:
-        """Start a process in a container with eight MiB of its own, in a program that no other process runs.
+        """Start a process with eight MiB of private memory in a container, in a program that runs only once.
 
         It waits until its output is read.
         """
@@ -185,7 +185,7 @@ class Session:
         return [process.pid for process in gone]
 
     def stress(self) -> list[int]:
-        """Let more threads run in the containers than those have exclusive CPUs."""
+        """Run more threads in the containers than they have exclusive CPUs."""
         inside = [self.start("stress", busy(-1, 0.3), SERVER) for _ in range(3)]
         return [*inside, self.start("stress", busy(-1, 0.3), FORWARDER)]
 
@@ -290,7 +290,7 @@ class Session:
         ]
 
     def play(self) -> list[dict[str, Any]]:
-        """Play the schedule, and return what was done when; a failure fails the session at its end."""
+        """Play the schedule, and return all actions with times; a failure fails the session at its end."""
         done, began = [], time.monotonic()
         for moment in self.moments():
             due = began + moment.at * self.scale
@@ -303,7 +303,7 @@ class Session:
             except (OSError, subprocess.SubprocessError) as failure:
                 reported, error = None, str(failure)
             done.append(
-                {"at": at, "until": time.time(), "name": moment.name, "told": reported, "error": error}
+                {"at": at, "until": time.time(), "name": moment.name, "result": reported, "error": error}
             )
         return done
 

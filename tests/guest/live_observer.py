@@ -39,7 +39,7 @@ _PAGE_SIZE = re.compile(r"kernelpagesize_kB=(\d+)")
 
 
 def text_of(path: str) -> str | None:
-    """Return a file's text; None if it is gone, or may not be read."""
+    """Return a file's text; None if it no longer exists, or may not be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # a dozen times as fast
             return file.read()
@@ -161,7 +161,7 @@ def look(number: int, strangers: list[str]) -> dict[str, Any]:
 
 
 def main(seconds: float) -> None:
-    """Read every so many seconds until a signal ends it."""
+    """Read at a fixed interval until a signal ends it."""
     number, due = 0, time.monotonic()
     strangers: list[str] = []
     while True:

@@ -246,7 +246,7 @@ class Scenarios:
     def conflict(self) -> None:
         with plugin("rival", "--plan", "/out/rival.json", "--index", "20"):
             assert logged("rival", "synchronizing"), "the rival is not synchronized"
-            time.sleep(2)  # it takes part in what comes after that
+            time.sleep(2)  # it takes part in later scenarios
             self.facts["conflict"] = ""
             try:
                 self.pods.create("rivals", "rivals")
@@ -256,7 +256,7 @@ class Scenarios:
         self.note("alone again")
 
     def alone(self, pod: str) -> bool:
-        """Create a container once the runtime knows that the rival has gone."""
+        """Create a container once the runtime knows that the rival has ended."""
         with suppress(CpuctlError):
             self.pods.create(pod, "main")
             return True

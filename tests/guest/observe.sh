@@ -3,7 +3,7 @@
 # $1 is a CPU to stop, or empty.
 set -eu
 
-# keep NAME COMMAND: what a command prints, its complaints and its exit status become files of /out.
+# keep NAME COMMAND: stdout, stderr and exit status of a command become files in /out.
 keep() {
     name=$1
     shift

@@ -9,7 +9,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from audit_node import (  # type: ignore[import-not-found]  # beside it in the guest
+from audit_node import (  # type: ignore[import-not-found]  # next to it in the guest
     CGROUPS,
     CONTAINERS,
     OUT,

@@ -112,7 +112,7 @@ def test_a_dry_run_changes_nothing(facts: Facts) -> None:
     assert (found["strict"], found["changed"], found["audit"]) == (3, {}, 3)
 
 
-def test_it_is_written_in_force_and_every_thread_follows(facts: Facts) -> None:
+def test_values_are_written_and_apply_to_every_thread(facts: Facts) -> None:
     found = facts["done"]
     assert codes(found, "result", "again") == [0, 0]
     assert found["lists"] == found["effective"] == found["due"]
@@ -122,7 +122,7 @@ def test_it_is_written_in_force_and_every_thread_follows(facts: Facts) -> None:
     assert (found["again"]["outcome"], found["audit"]) == ("Clean", 0)
 
 
-def test_whichever_write_fails_every_value_is_as_before(facts: Facts) -> None:
+def test_a_rejected_write_restores_every_value(facts: Facts) -> None:
     found = facts["refused"]
     assert not isinstance(found, str), found
     assert len(found) == facts.writes >= 6
@@ -132,7 +132,7 @@ def test_whichever_write_fails_every_value_is_as_before(facts: Facts) -> None:
 
 
 @two
-def test_whatever_the_error_of_a_write_every_value_is_as_before(facts: Facts) -> None:
+def test_any_error_of_a_write_restores_every_value(facts: Facts) -> None:
     found = facts["failing"]
     assert not isinstance(found, str), found
     assert len(found["runs"]) == 21
@@ -145,7 +145,7 @@ def test_whatever_the_error_of_a_write_every_value_is_as_before(facts: Facts) ->
 
 
 @two
-def test_interrupted_at_any_write_every_value_is_as_before(facts: Facts) -> None:
+def test_an_interrupt_at_any_write_restores_every_value(facts: Facts) -> None:
     found = facts["interrupted"]
     assert not isinstance(found, str), found
     assert len(found) == facts.writes
@@ -154,7 +154,7 @@ def test_interrupted_at_any_write_every_value_is_as_before(facts: Facts) -> None
         assert run["failure"] == "interrupted"
 
 
-def test_killed_at_any_write_a_second_run_ends_clean(facts: Facts) -> None:
+def test_a_second_run_after_a_kill_at_any_write_ends_clean(facts: Facts) -> None:
     found = facts["killed"]
     assert not isinstance(found, str), found
     assert len(found["runs"]) == facts.writes + 1
@@ -165,7 +165,7 @@ def test_killed_at_any_write_a_second_run_ends_clean(facts: Facts) -> None:
 
 @on("v2-2-nodes", "v2-8-nodes")
 @pytest.mark.parametrize("how", ["refused", "interrupted"])
-def test_a_group_that_had_no_list_gets_what_it_inherited_and_is_named(facts: Facts, how: str) -> None:
+def test_a_group_without_a_list_gets_the_inherited_one_and_is_reported(facts: Facts, how: str) -> None:
     found = facts["without_a_list"]
     assert codes(found, how, "result") == [6, 0]
     assert found[how]["changed"] == {found["loose"]: ["", found["inherited"]]}
@@ -173,22 +173,22 @@ def test_a_group_that_had_no_list_gets_what_it_inherited_and_is_named(facts: Fac
 
 
 @two
-def test_a_plan_of_audit_is_applied_as_long_as_its_state_is_the_same(facts: Facts) -> None:
+def test_a_plan_of_audit_is_applied_only_if_its_state_is_unchanged(facts: Facts) -> None:
     found = facts["by_audit"]
     assert codes(found, "moved", "result") == [3, 0]
     assert found["moved"]["objections"] == ["state-moved"]
     assert found["audit"] == 0
 
 
-def test_cpus_that_are_offline(facts: Facts) -> None:
-    """v2 accepts them, as the user insists, and they take effect later; v1 rejects them, and loses others."""
+def test_offline_cpus(facts: Facts) -> None:
+    """With --force-offline, v2 accepts them for later; v1 rejects them, and loses others."""
     found = facts["hotplug"]
     assert codes(found, "refused", "forced", "result") == [3, 5 if facts.v1 else 0, 0]
     assert found["refused"]["objections"] == ["offline"]
     assert found["audit"] == 0
 
 
-def test_a_cpu_that_goes_while_it_is_watched(facts: Facts) -> None:
+def test_a_cpu_that_goes_offline_during_the_watch(facts: Facts) -> None:
     found = facts["hotplug_while_watching"]
     assert codes(found, "result", "again") == [0, 0]
     assert found["again"]["outcome"] == ("Applied" if facts.v1 else "Clean")
@@ -196,7 +196,7 @@ def test_a_cpu_that_goes_while_it_is_watched(facts: Facts) -> None:
 
 
 @two
-def test_what_is_undone_without_a_cpu_that_has_gone(facts: Facts) -> None:
+def test_undoing_after_a_cpu_has_gone_offline(facts: Facts) -> None:
     """v2 accepts the old values; from v1's lists the kernel has removed the CPU, and cpuctl reports it."""
     found = facts["hotplug_and_undo"]
     assert not isinstance(found, str), found
@@ -216,15 +216,15 @@ def test_groups_below_a_container_shrink_with_it(facts: Facts) -> None:
 
 
 @on("v2-2-nodes", "v2-8-nodes")
-def test_partitions_are_refused(facts: Facts) -> None:
+def test_partitions_are_rejected(facts: Facts) -> None:
     found = facts["partitions"]
     assert codes(found, "taken", "onTheWay", "result") == [3, 3, 0]
     assert found["taken"]["objections"] == ["outside"]
     assert found["onTheWay"]["objections"] == ["partition"]
 
 
-def test_a_kubelet_that_wants_others_is_not_fought_over(facts: Facts) -> None:
-    """A kubelet that does not check, and one that writes the same values, disturb nothing."""
+def test_values_of_a_competing_kubelet_are_not_overwritten(facts: Facts) -> None:
+    """A kubelet that does not check, and one that writes the same values, cause no conflict."""
     found = facts["competitor"]
     assert codes(found, "content", "restarted", "other") == [0, 0, 6]
     assert "another process, perhaps the kubelet, has written '0-2'" in found["other"]["failure"]
@@ -234,7 +234,7 @@ def test_a_kubelet_that_wants_others_is_not_fought_over(facts: Facts) -> None:
 
 
 @two
-def test_a_rival_in_the_midst_of_the_writes_keeps_what_it_wrote(facts: Facts) -> None:
+def test_values_that_a_rival_writes_in_between_are_kept(facts: Facts) -> None:
     found = facts["rival_in_between"]
     assert codes(found, "done", "toCome") == [6, 5]
     for run in found.values():
@@ -245,14 +245,14 @@ def test_a_rival_in_the_midst_of_the_writes_keeps_what_it_wrote(facts: Facts) ->
 
 
 @two
-def test_a_container_that_ends_is_no_failure(facts: Facts) -> None:
+def test_a_container_that_ends_is_not_a_failure(facts: Facts) -> None:
     found = facts["container_ends"]
     assert codes(found, "watching", "writing", "again") == [0, 0, 0]
     assert found["audit"] == 0
 
 
 @two
-def test_a_state_that_moves_on_meanwhile_undoes_everything(facts: Facts) -> None:
+def test_a_changed_state_file_undoes_everything(facts: Facts) -> None:
     found = facts["state_moves_on"]
     assert not isinstance(found, str), found
     assert (found["code"], found["changed"]) == (5, {})
@@ -267,7 +267,7 @@ def test_signals_undo_everything(facts: Facts) -> None:
 
 
 @two
-def test_only_one_at_a_time(facts: Facts) -> None:
+def test_only_one_run_at_a_time(facts: Facts) -> None:
     found = facts["locked_out"]
     assert codes(found, "result") == [5]
     assert found["changed"] == {}

@@ -85,21 +85,21 @@ CERTAIN = {"foreign-processes", "interrupts-default", "kernel-threads"}
 UNTUNED = CERTAIN | {"interrupt", "interrupts-allowed", "kernel-work"}
 
 
-def test_an_untuned_host_is_told_what_disturbs_and_no_promise_is_broken(audited: Audited) -> None:
+def test_an_untuned_host_has_findings_but_no_errors(audited: Audited) -> None:
     answer = audited.answer("untuned")
     assert answer["summary"]["error"] == 0
     assert CERTAIN <= audited.found("untuned").keys() <= UNTUNED
     assert {each["verdict"] for each in answer["containers"]} == {"ok", "not checked"}
 
 
-def test_every_command_that_is_told_does_what_it_should(audited: Audited) -> None:
-    """They leave the node in good order: see the next test."""
+def test_every_proposed_command_works(audited: Audited) -> None:
+    """The next test checks that they also repair the node."""
     for name in ("untuned", "faulty"):
         assert json.loads((audited.folder / f"{name}.json.failed").read_text()) == []
 
 
-@pytest.mark.parametrize("name", ["clean", "mended"])
-def test_a_node_in_good_order_has_no_finding(audited: Audited, name: str) -> None:
+@pytest.mark.parametrize("name", ["clean", "fixed"])
+def test_a_correct_node_has_no_findings(audited: Audited, name: str) -> None:
     answer = audited.answer(name)
     assert (answer["findings"], answer["unreadable"]) == ([], [])
     code, _ = (audited.folder / f"{name}.json.code").read_text().split()
@@ -112,7 +112,7 @@ def test_every_planted_fault_is_found_and_nothing_else(audited: Audited) -> None
     check_planted(audited.found("faulty"), audited.planted)
 
 
-def test_the_plan_leads_back_and_nothing_but_the_faults_is_in_it(audited: Audited) -> None:
+def test_the_plan_contains_only_the_faults(audited: Audited) -> None:
     (group,) = audited.answer("plan")["groups"]
     assert group["owner"]["container"] == "server"
     assert group["cpus"]["now"] == audited.planted["cpuset-differs"].split()[1]
@@ -133,7 +133,7 @@ def answer_of(audited: Audited, *words: str) -> dict[str, Any]:
     return document
 
 
-def test_the_recording_tells_what_the_live_node_told(audited: Audited) -> None:
+def test_the_recording_gives_the_same_answer_as_the_live_node(audited: Audited) -> None:
     again = answer_of(audited, "audit", "--pods", str(audited.folder / "pods.json"))
     live = audited.answer("faulty")
     seen = [[(each["code"], each["subject"]) for each in answer["findings"]] for answer in (live, again)]

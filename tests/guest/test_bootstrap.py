@@ -78,7 +78,7 @@ def test_reserved_cpus_are_chosen_once(steps: Steps) -> None:
     assert steps.text("reserve-condition") == "ConditionResult=no\n"
 
 
-def test_metrics_are_written_where_the_collector_looks(steps: Steps) -> None:
+def test_metrics_are_written_to_the_directory_of_the_collector(steps: Steps) -> None:
     assert steps.code("metrics") == 0, (steps.folder / "cpuctl-metrics.log").read_text()
     written = {file.name: file for file in steps.folder.glob("*.prom")}
     assert written.keys() == {"cpuctl_verify.prom", "cpuctl_state.prom", "cpuctl_audit.prom"}
@@ -89,8 +89,8 @@ def test_metrics_are_written_where_the_collector_looks(steps: Steps) -> None:
     )
 
 
-def test_the_watch_tells_systemd_that_it_runs_and_reads_all_that_it_needs(steps: Steps) -> None:
-    """Within the limits of its unit: everything is readable, and threads and interrupts are seen."""
+def test_the_watch_notifies_systemd_and_can_read_all_its_files(steps: Steps) -> None:
+    """Within the sandbox of its unit, everything is readable, including threads and interrupts."""
     log = (steps.folder / "cpuctl-watch.log").read_text()
     assert steps.code("watch") == 0, log
     assert steps.text("watch-state") == "active\n"
@@ -101,7 +101,7 @@ def test_the_watch_tells_systemd_that_it_runs_and_reads_all_that_it_needs(steps:
     assert 'cpuctl_audit_looked_at{what="threads"}' in metrics
 
 
-def test_the_timer_comes_again(steps: Steps) -> None:
+def test_the_timer_is_scheduled_again(steps: Steps) -> None:
     assert steps.code("timer") == 0
     assert "cpuctl-metrics.timer" in steps.text("timers")
 
@@ -113,7 +113,7 @@ def test_a_kubelet_that_would_not_start_is_held_back(steps: Steps) -> None:
     assert steps.code("refused-recording") == 0
 
 
-def test_the_recording_of_a_refusal_answers_as_the_node_did(steps: Steps) -> None:
+def test_the_recording_of_a_refusal_gives_the_same_answer_as_the_node(steps: Steps) -> None:
     recording = steps.folder / "refused.tar.gz"
     words: list[str | Path] = ["checkpoint", "verify", "-q", "--kubelet-version", "1.36", recording]
     done = subprocess.run(
@@ -129,7 +129,7 @@ def test_without_an_answer_the_kubelet_starts(steps: Steps) -> None:
     assert "config check: failed (exit code 2)" in steps.kubelet_log()
 
 
-def test_a_kubelet_that_restarts_by_itself_is_recorded_once(steps: Steps) -> None:
-    """``OnFailure=`` alone is not enough: a unit that is started again has not failed."""
+def test_a_kubelet_in_a_restart_loop_is_recorded_once(steps: Steps) -> None:
+    """``OnFailure=`` alone is not enough: a unit that is restarted has not failed."""
     assert steps.code("failure-recording") == 0
     assert steps.code("recorded-again") == 1

@@ -43,7 +43,7 @@ def test_the_topology_is_the_live_one(observed: Observed, recording: Path) -> No
     assert settled(again) == settled(json.loads(observed.text("topology.json")))
 
 
-def test_planning_with_the_recorded_configuration_ends_as_it_did_live(
+def test_planning_with_the_recorded_configuration_gives_the_live_result(
     observed: Observed, recording: Path
 ) -> None:
     again = answer("plan", "-m", recording, "-T", "web=2/2,64Mi")

@@ -1,4 +1,4 @@
-"""The harness itself: what it guarantees to the tests that boot guests."""
+"""The harness itself: its guarantees to the tests that boot guests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.guest
 SMALL = GuestMachine(sockets=1, cores=1, threads=1, nodes=(GuestNode("0", 400),))
 
 
-def test_a_result_is_all_that_the_command_left(tmp_path: Path) -> None:
-    """One boot of a hybrid machine: exit status, both streams, files in and out byte for byte."""
+def test_a_result_has_all_output_of_the_command(tmp_path: Path) -> None:
+    """One boot of a hybrid machine: exit status, both streams, and identical files in and out."""
     shared = tmp_path / "shared"
     (shared / "deep").mkdir(parents=True)
     noise = os.urandom(100_001)
@@ -43,7 +43,7 @@ def test_a_result_is_all_that_the_command_left(tmp_path: Path) -> None:
     assert (result.out_dir / "link").read_bytes() == noise
 
 
-def test_a_guest_that_takes_too_long_is_killed_without_a_trace(
+def test_a_guest_that_takes_too_long_is_killed_without_leftovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -63,26 +63,24 @@ def command_lines() -> list[bytes]:
     return found
 
 
-def test_a_guest_that_dies_tells_its_last_words(tmp_path: Path) -> None:
+def test_the_error_of_a_crashed_guest_has_its_last_output(tmp_path: Path) -> None:
     dying = "echo last words; sleep 1; echo c >/proc/sysrq-trigger"
     with pytest.raises(GuestError, match=r"(?s)died after it had started.*sysrq.*--- stdout\nlast words"):
         run_in_guest(dying, SMALL, tmp_path)
 
 
-def test_a_kernel_that_cannot_start_is_given_up_after_three_boots(tmp_path: Path) -> None:
+def test_a_kernel_that_cannot_start_is_booted_three_times(tmp_path: Path) -> None:
     with pytest.raises(GuestError, match=r"(?s)before its first process, 3 times.*Unable to mount root"):
         run_in_guest("true", replace(SMALL, parameters="rdinit=/none"), tmp_path)
 
 
-def test_hardware_that_cannot_be_is_refused_in_the_words_of_qemu(tmp_path: Path) -> None:
+def test_impossible_hardware_is_rejected_with_the_message_of_qemu(tmp_path: Path) -> None:
     with pytest.raises(GuestError, match=r"QEMU ended with 1: .*node-id"):
         run_in_guest("true", replace(SMALL, nodes=(GuestNode("0", 200),) * 2), tmp_path)
 
 
-def test_packages_are_fetched_once_for_all_that_want_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two processes that fetch at the same time would move one tree into the other."""
+def test_packages_are_fetched_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise two concurrent processes would move one tree into the other."""
     fetched = []
 
     def fetch(folder: Path, release: str, packages: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ def round_at(
     return Round(raw)
 
 
-def test_facts_are_what_an_audit_is_to_find() -> None:
+def test_facts_are_the_expected_findings_of_an_audit() -> None:
     assert round_at(0).facts() == frozenset()
     assert round_at(0, allowed="0-2").facts() == {("foreign-processes", "500")}
     assert round_at(0, irq="3").facts() == {("interrupt", "4")}
@@ -60,23 +60,23 @@ def row(reported: float, *, missing: bool = False) -> Row:
     return compare(BUSY, spells, [round_at(at, idle=at / 4) for at in range(0, 61, 5)])
 
 
-def test_rates_are_those_of_the_same_time() -> None:
+def test_rates_are_compared_over_the_same_time() -> None:
     (first, second) = row(0.75).windows
     assert (first.key, first.seconds, first.counted, first.difference) == ("2", 30, 0.75, 0)
     assert second.begin == 30
     assert row(0.75).wrong == []
     assert [text.split(":")[0] for text in row(0.85).wrong] == ["load of 2", "load of 2", "load"]
-    assert [window.begin for window in row(0.75, missing=True).windows] == [30], "of a part nothing is told"
+    assert [window.begin for window in row(0.75, missing=True).windows] == [30], "nothing about a part"
     long = [Spell(at, at + 12, {"2": 0.75}) for at in range(0, 61, 12)]
     assert compare(BUSY, long, [round_at(at, idle=at / 4) for at in range(0, 61, 5)]).windows == []
 
 
-def test_moments_have_the_cpus_of_their_time() -> None:
+def test_moments_are_compared_with_the_cpus_of_their_time() -> None:
     def spell(at: float, *cpus: int) -> Spell:
         return Spell(at, at + 1, {"time": f"{at}", "cpus": [{"cpu": cpu} for cpu in cpus]})
 
     rounds = [round_at(0), round_at(5)]
-    assert wrong_cpus([spell(0, 2), spell(60, 2, 3)], rounds) == [], "of a minute later nothing is known"
+    assert wrong_cpus([spell(0, 2), spell(60, 2, 3)], rounds) == [], "nothing is known a minute later"
     assert wrong_cpus([spell(1, 2, 3)], rounds) == ["1: top has 2 CPUs, the kernel 1"]
     assert gaps([spell(0, 2), spell(3, 2)]) == [2]
 
@@ -117,20 +117,20 @@ FOUND, RESOLVED = event(104, "Found", finding=STRAY), event(215, "Resolved", fin
         ),
     ],
 )
-def test_an_event_comes_once_and_in_time(events: tuple[dict[str, Any], ...], expected: list[str]) -> None:
+def test_an_event_occurs_once_and_in_time(events: tuple[dict[str, Any], ...], expected: list[str]) -> None:
     reported = [text for text in watched(*events).wrong() if text.startswith("stray")]
     assert reported == expected
 
 
-def test_what_was_over_too_soon_need_not_be_reported() -> None:
-    """An audit takes longer than the thread strays; nothing was found that could be resolved."""
+def test_actions_that_are_over_too_soon_may_be_unreported() -> None:
+    """The thread strays for less time than an audit takes, so there is no finding to resolve."""
     slow = watched()._replace(audit=60.0)
     assert [each.short for each in slow.wanted() if each.wanted.code == "foreign-processes"] == [True, True]
     assert [text for text in slow.wrong() if text.startswith("stray: ")] == []
 
 
 def silent(audit: float, *brief: str) -> list[str]:
-    """Return the faults of a watch that has reported nothing: all lasted ten minutes, or one."""
+    """Return the faults of a watch that reported nothing; actions lasted ten minutes, *brief* ones one."""
     moments = {}
     for number, (done, undone) in enumerate(UNDONE.items(), 1):
         for name, at in ((done, 1000.0 * number), (undone, 1000.0 * number + (60 if done in brief else 600))):
@@ -139,7 +139,7 @@ def silent(audit: float, *brief: str) -> list[str]:
 
 
 def test_slow_audits_do_not_excuse_a_whole_session() -> None:
-    """Three of six actions may be over too soon; the others are still reported as missed."""
+    """Up to three of six actions may be too short; the others are still reported as missed."""
     some = silent(30, "quota", "CPU offline", "memory moved")
     assert [text for text in some if not text.endswith(" was missed")] == []
     assert {text.partition(":")[0] for text in some} == {"stray", "interrupt", "pod comes"}
@@ -147,10 +147,10 @@ def test_slow_audits_do_not_excuse_a_whole_session() -> None:
     assert most[0].startswith("interrupt, quota, CPU offline, memory moved were over before")
     assert silent(SLOWEST) == silent(1)
     assert silent(SLOWEST + 1) == ["audits take 36 s here: nothing could be late", *silent(1)]
-    assert [text.split()[0] for text in silent(1000)] == ["audits", "stray,"], "nothing is missed any more"
+    assert [text.split()[0] for text in silent(1000)] == ["audits", "stray,"], "none is reported as missed"
 
 
-def test_what_did_not_happen_is_no_event() -> None:
+def test_events_without_a_cause_are_untrue() -> None:
     never = event(300, "Found", finding=finding("interrupt", subject="IRQ 4 (ttyS0)"))
     assert [text.split()[1] for text in watched(FOUND, RESOLVED, never).untrue()] == ["Found:"]
     assert list(watched(FOUND, RESOLVED, event(1, "KubeletStarted")).untrue())
@@ -171,7 +171,7 @@ def report(*findings: dict[str, Any], cpus: str = "2-3") -> Reported:
     return Reported("now", document, {"from": 10.0, "until": 20.0}, [round_at(15, allowed="0-2")])
 
 
-def test_a_report_says_what_is_so() -> None:
+def test_a_report_is_compared_with_the_kernels_files() -> None:
     assert report(STRAY).wrong() == []
     assert report().wrong() == ["report now: foreign-processes"]
     assert report(STRAY, finding("cpus-offline")).wrong() == ["report now: cpus-offline"]

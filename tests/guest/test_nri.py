@@ -71,7 +71,7 @@ def cpus(facts: Any, when: str) -> dict[str, str]:
     return {name: sets[0] for name, sets in facts[when].items()}
 
 
-def test_containers_run_on_what_was_planned_and_others_on_the_rest(facts: Any) -> None:
+def test_containers_run_on_planned_cpus_and_others_on_the_rest(facts: Any) -> None:
     assert cpus(facts, "before") == {"early/main": "0-15"}
     assert cpus(facts, "created") == {"early/main": "0-1,6-15", "a/a": "2-5", "b/b": "0-1,6-15"}
 
@@ -82,28 +82,28 @@ def test_the_pool_shrinks_and_grows_with_containers_that_come_and_go(facts: Any)
     assert cpus(facts, "stopped") == cpus(facts, "created")
 
 
-def test_a_plugin_that_is_killed_loses_nothing_and_makes_up_for_what_it_missed(facts: Any) -> None:
+def test_a_killed_plugin_recovers_its_assignments_and_catches_up(facts: Any) -> None:
     assert cpus(facts, "killed") == {**cpus(facts, "stopped"), "late/main": "0-15"}
     assert cpus(facts, "started again") == {**cpus(facts, "stopped"), "late/main": "0-1,6-15"}
 
 
-def test_it_goes_on_with_a_runtime_that_was_killed(facts: Any) -> None:
+def test_the_plugin_reconnects_to_a_killed_runtime(facts: Any) -> None:
     shared = dict.fromkeys(("early/main", "b/b", "late/main"), "0-1,8-15")
     assert cpus(facts, "runtime restarted") == {**shared, "a/a": "2-5", "c/c": "6-7"}
 
 
-def test_one_that_is_too_slow_lets_containers_pass_and_puts_them_right(facts: Any) -> None:
+def test_a_slow_plugin_corrects_containers_later(facts: Any) -> None:
     assert cpus(facts, "too slow") == {**cpus(facts, "runtime restarted"), "slow/main": "0-15"}
     assert cpus(facts, "put right") == {**cpus(facts, "runtime restarted"), "slow/main": "0-1,8-15"}
 
 
-def test_two_plugins_that_set_the_same_are_refused_by_the_runtime(facts: Any) -> None:
-    """As documented in docs/nri.md; once one has gone, containers are created again."""
+def test_the_runtime_rejects_conflicting_plugins(facts: Any) -> None:
+    """As documented in docs/nri.md; after one of them has ended, containers can be created again."""
     assert 'plugins "20-cpuctl" and "10-cpuctl" both tried to set CPU pinning' in facts["conflict"]
     assert cpus(facts, "alone again") == {**cpus(facts, "put right"), "after/main": "0-1,8-15"}
 
 
-def test_a_policy_keeps_what_runs_apart_and_knows_it_again(facts: Any) -> None:
+def test_a_policy_separates_containers_and_recognizes_them_again(facts: Any) -> None:
     first, again = cpus(facts, "policy"), cpus(facts, "policy again")
     for found, own in ((first, {"a/a": 4, "c/c": 2, "d/d": 2}), (again, {"e/e": 4, "c/c": 2, "d/d": 2})):
         sets = {name: CPUSet.parse(found.pop(name)) for name in own}
@@ -113,4 +113,4 @@ def test_a_policy_keeps_what_runs_apart_and_knows_it_again(facts: Any) -> None:
         assert set(found.values()) == {str(CPUSet.parse("0-15") - taken)}
     assert len(found) == 5
     first, again = cpus(facts, "policy"), cpus(facts, "policy again")
-    assert (first["c/c"], first["d/d"]) == (again["c/c"], again["d/d"]), "who holds CPUs keeps them"
+    assert (first["c/c"], first["d/d"]) == (again["c/c"], again["d/d"]), "CPUs are kept"

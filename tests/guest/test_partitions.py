@@ -1,4 +1,4 @@
-"""Partitions of CPUs on a real kernel: cpuctl reports what the kernel makes of them, and its fixes work."""
+"""CPU partitions on a real kernel: cpuctl reports their state in the kernel, and its fixes work."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_without_partitions_nothing_is_found(folder: Path) -> None:
     assert found(folder, "after") == {}
 
 
-def test_one_that_the_kernel_refuses_is_told_with_its_reason(folder: Path) -> None:
+def test_an_invalid_partition_is_reported_with_the_kernels_reason(folder: Path) -> None:
     reported = kernel(folder, "invalid")["server"]["cpuset.cpus.partition"]
     (finding,) = found(folder, "invalid")["partition-invalid"]
     assert finding["detected"] == reported
@@ -56,7 +56,7 @@ def test_one_that_the_kernel_refuses_is_told_with_its_reason(folder: Path) -> No
     assert reason in finding["message"]
 
 
-def test_one_in_the_midst_of_pods_takes_from_those_above_it(folder: Path) -> None:
+def test_a_partition_among_pods_takes_cpus_from_its_ancestors(folder: Path) -> None:
     """Since Linux 6.7: lists of exclusive CPUs alone change nothing."""
     if "cpuset.cpus.exclusive" not in kernel(folder, "before")["server"]:
         assert not (folder / "idle.audit").exists()
@@ -72,7 +72,7 @@ def test_one_in_the_midst_of_pods_takes_from_those_above_it(folder: Path) -> Non
     assert "exclusive-idle" not in found(folder, "remote")
 
 
-def test_one_of_the_host_is_the_reason_why_pods_have_fewer(folder: Path) -> None:
+def test_a_partition_of_the_host_is_reported_as_the_cause_of_missing_cpus(folder: Path) -> None:
     reported = kernel(folder, "neighbour")
     lost = reported["greedy"]["cpuset.cpus.effective"]
     assert reported["greedy"]["cpuset.cpus.partition"] == "root"
@@ -83,13 +83,13 @@ def test_one_of_the_host_is_the_reason_why_pods_have_fewer(folder: Path) -> None
     assert finding["path"] == "/greedy"
 
 
-def test_what_is_proposed_could_be_run(folder: Path) -> None:
+def test_proposed_commands_could_be_run(folder: Path) -> None:
     for file in folder.glob("*.failed"):
         assert json.loads(file.read_text()) == [], file.name
 
 
 @pytest.mark.parametrize("name", ["before", "invalid", "idle", "remote", "neighbour"])
-def test_what_the_kernel_says_is_shown(folder: Path, name: str) -> None:
+def test_the_kernels_values_are_shown(folder: Path, name: str) -> None:
     if not (folder / f"{name}.show").exists():
         return
     shown = {
@@ -100,7 +100,7 @@ def test_what_the_kernel_says_is_shown(folder: Path, name: str) -> None:
             assert shown["/kubepods.slice"][file]["actual"] == text
 
 
-def test_the_recording_tells_the_same(folder: Path) -> None:
+def test_the_recording_gives_the_same_answers(folder: Path) -> None:
     words = ("audit", "-m", str(folder / "neighbour.tar.xz"), "--pods", str(folder / "pods.json"))
     done = subprocess.run(
         [sys.executable, "-m", "cpuctl", *words, "--check", "cpusets", "-q", "-o", "json"],

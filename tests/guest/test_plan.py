@@ -22,7 +22,7 @@ def plan(observed: Observed) -> dict[str, Any]:
     return document
 
 
-def test_a_pod_gets_whole_cores_that_run_and_are_not_reserved(
+def test_a_pod_gets_whole_online_cores_that_are_not_reserved(
     observed: Observed, plan: dict[str, Any]
 ) -> None:
     """A kubelet rounds CPUs per core down: if one CPU is offline, each of the others counts as a core."""
@@ -35,7 +35,7 @@ def test_a_pod_gets_whole_cores_that_run_and_are_not_reserved(
     assert len({observed.lscpu()[cpu]["core"] for cpu in cpus}) <= 2 // plan["node"]["cpusPerCore"]
 
 
-def test_the_plan_counts_the_cpus_that_run(observed: Observed, plan: dict[str, Any]) -> None:
+def test_the_plan_counts_online_cpus(observed: Observed, plan: dict[str, Any]) -> None:
     running = CPUSet.of(observed.lscpu())
     cores = {row["core"] for row in observed.lscpu().values()}
     assert plan["node"]["cpus"] == len(running)

@@ -69,7 +69,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     return Seen(result.out_dir, top, reported, before, after)
 
 
-def test_loads_are_those_of_the_kernel(seen: Seen) -> None:
+def test_cpu_loads_match_the_kernel(seen: Seen) -> None:
     assert len(seen.top["cpus"]) == MACHINE.cpus
     for cpu in seen.top["cpus"]:
         number = str(cpu["cpu"])
@@ -77,7 +77,7 @@ def test_loads_are_those_of_the_kernel(seen: Seen) -> None:
         seen.holds(1 - cpu["busy"], before, after, 1.0, f"CPU {number}")
 
 
-def test_what_a_container_has_used_and_others_have(seen: Seen) -> None:
+def test_cpu_time_of_containers_and_of_others_on_their_cpus(seen: Seen) -> None:
     row = seen.row("server")
     before, after = (each["groups"]["server"]["usage_usec"] / 1e6 for each in (seen.before, seen.after))
     seen.holds(row["used"], before, after, 1.0, "used")
@@ -92,7 +92,7 @@ def test_the_stray_thread_is_found_on_its_cpu(seen: Seen) -> None:
     seen.holds(stray["ran"], seen.before["stray"], seen.after["stray"], 1.0, "stray")
 
 
-def test_interrupts_are_counted_where_they_come(seen: Seen) -> None:
+def test_interrupts_are_counted_on_their_cpu(seen: Seen) -> None:
     (serial,) = (each for each in seen.row("forwarder")["interrupts"]["most"] if each["name"] == "4")
     before, after = seen.before["interrupts"], seen.after["interrupts"]
     seen.holds(serial["rate"], before, after, 200.0, "interrupts")
@@ -112,7 +112,7 @@ def test_throttling_and_waiting(seen: Seen) -> None:
     seen.holds(row["runQueueDelay"], seen.before["waited"], seen.after["waited"], 1.0, "waited")
 
 
-def test_nothing_is_told_that_this_kernel_does_not_tell(seen: Seen) -> None:
+def test_values_that_this_kernel_does_not_provide_are_absent(seen: Seen) -> None:
     assert bool(seen.top["pressure"]) == seen.before["pressure"]
     assert all((each["runQueueDelay"] is not None) == seen.before["schedstat"] for each in seen.top["cpus"])
     assert all((each["migrations"] is not None) == seen.before["sched"] for each in seen.top["containers"])
@@ -121,8 +121,8 @@ def test_nothing_is_told_that_this_kernel_does_not_tell(seen: Seen) -> None:
 def test_the_screen_was_drawn_on_a_terminal(seen: Seen) -> None:
     drawn = (seen.folder / "drawn.txt").read_text()
     assert "server" in drawn
-    assert "\x1b[?1049h" in drawn, "on a screen of its own"
-    assert drawn.rstrip().endswith("\x1b[?25h") or "\x1b[?1049l" in drawn, "which it gave back"
+    assert "\x1b[?1049h" in drawn, "on the alternate screen"
+    assert drawn.rstrip().endswith("\x1b[?25h") or "\x1b[?1049l" in drawn, "which it leaves at the end"
     recording = read_recording(str(seen.folder / "top.jsonl.gz"))
     assert len(recording.lines) > 20
     last = recording.moment(len(recording.lines) - 1)
@@ -131,7 +131,7 @@ def test_the_screen_was_drawn_on_a_terminal(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("way", ["stream", "screen"])
-def test_it_takes_less_than_two_hundredths_of_a_cpu(way: str, seen: Seen) -> None:
+def test_it_takes_less_than_two_percent_of_a_cpu(way: str, seen: Seen) -> None:
     """The slowdown of emulation is measured by the same work at the same time."""
     share, there = json.loads((seen.folder / "cost.json").read_text())[way]
     here = min(calibration() for _ in range(10))

@@ -29,9 +29,7 @@ def topology(observed: Observed) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_cpus_are_grouped_as_lscpu_groups_them(
-    observed: Observed, topology: dict[str, Any], label: str
-) -> None:
+def test_cpus_are_grouped_as_in_lscpu(observed: Observed, topology: dict[str, Any], label: str) -> None:
     running = {row["cpu"]: row for row in topology["cpus"] if row["online"]}
     assert partition(running, label) == partition(observed.lscpu(), label)
 
@@ -50,7 +48,7 @@ def test_the_machine_is_the_one_that_was_booted(observed: Observed, topology: di
     assert tuple(tuple(node["distances"]) for node in topology["numaNodes"]) == machine.distances
 
 
-def test_distances_are_printed_as_numactl_prints_them(observed: Observed) -> None:
+def test_distances_are_those_of_numactl(observed: Observed) -> None:
     """Spaces at line ends differ, and free memory changes from one moment to the next."""
     ours, theirs = (
         [line.split() for line in observed.text(name).splitlines() if " free:" not in line]

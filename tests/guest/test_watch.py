@@ -58,25 +58,25 @@ def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Watched(result.out_dir)
 
 
-def test_every_change_is_reported_soon_and_as_the_kernel_has_it(watched: Watched) -> None:
+def test_every_change_is_reported_soon_with_the_kernels_values(watched: Watched) -> None:
     steps = watched.read("steps.json")
     assert {each["seconds"] < SOON for each in steps} == {True}, [each["seconds"] for each in steps]
     for code in ("foreign-processes", "interrupt", "cpus-unused"):
         step = watched.step("Found", code)
-        assert step["told"]["finding"]["detected"] == step["kernel"], code
+        assert step["data"]["finding"]["detected"] == step["kernel"], code
     differs = watched.step("Found", "cpuset-differs")
-    assert differs["told"]["finding"]["detected"] == differs["kernel"]
+    assert differs["data"]["finding"]["detected"] == differs["kernel"]
     quota = watched.step("Found", "quota-on-exclusive")
-    assert quota["kernel"].split()[0] in quota["told"]["finding"]["detected"]
+    assert quota["kernel"].split()[0] in quota["data"]["finding"]["detected"]
     added = watched.step("PodAdded")
-    assert (added["told"]["pod"]["pod"], added["told"]["pod"]["exclusive"]) == (
+    assert (added["data"]["pod"]["pod"], added["event_data"]["pod"]["exclusive"]) == (
         "shop/gone",
         [{"container": "worker", "cpus": added["kernel"]}],
     )
     assert watched.step("PodRemoved")["kernel"] == "False"
 
 
-def test_each_is_reported_once_and_nothing_else(watched: Watched) -> None:
+def test_each_change_is_reported_once_and_nothing_else(watched: Watched) -> None:
     reported = Counter(
         (each["event"], (each.get("finding") or {}).get("code", "")) for each in watched.events
     )
@@ -86,16 +86,17 @@ def test_each_is_reported_once_and_nothing_else(watched: Watched) -> None:
     assert {each: reported[each] for each in once} == dict.fromkeys(once, 1)
     # Both state files are written in two halves, each of which may be seen, and then at once.
     assert 4 <= reported.pop(("StateFileWritten", "")) <= 6
-    # On the new pod's CPUs: what could be moved there, and was moved away from the others' only. When it is
-    # gone, its CPUs stay its own until its kubelet takes them back, which takes a while here.
-    besides = {"kernel-threads", "interrupts-default", "interrupts-allowed", "kernel-work", "stale-entry"}
-    assert {code for _, code in reported.keys() - once} <= besides
-    assert all(reported["Found", code] == reported["Resolved", code] <= 1 for code in besides)
+    # On the new pod's CPUs: threads and interrupts that may run there, because they were only moved away from
+    # the other pods' CPUs. After its end, the pod keeps its CPUs until the kubelet releases them, which takes
+    # a while here.
+    additional = {"kernel-threads", "interrupts-default", "interrupts-allowed", "kernel-work", "stale-entry"}
+    assert {code for _, code in reported.keys() - once} <= additional
+    assert all(reported["Found", code] == reported["Resolved", code] <= 1 for code in additional)
     for event in watched.events:
         follow_schema(event)
 
 
-def test_the_textfile_is_what_an_audit_prints(watched: Watched) -> None:
+def test_the_textfile_equals_the_output_of_an_audit(watched: Watched) -> None:
     written, printed = ((watched.folder / name).read_text() for name in ("textfile.prom", "audit.prom"))
 
     def lasting(text: str) -> list[str]:
@@ -106,14 +107,14 @@ def test_the_textfile_is_what_an_audit_prints(watched: Watched) -> None:
     assert (watched.folder / "collector.txt").read_text() == "cpuctl_audit.prom"
 
 
-def test_a_watch_ends_as_it_was_told(watched: Watched) -> None:
+def test_a_watch_ends_as_requested(watched: Watched) -> None:
     assert watched.read("codes.json") == {"watch": 0, "clean": 0, "broken": 3}
     last = (watched.folder / "broken.txt").read_text().splitlines()[-1]
     assert last.endswith("[cpuset-differs]")
 
 
 def test_a_quiet_node_with_110_pods_costs_little(watched: Watched) -> None:
-    """In CPU time of this machine, scaled by the time of the same loop here and there."""
+    """CPU time is scaled to this machine by the time of the same loop here and in the guest."""
     measured = watched.read("measured.json")
     loop = [sys.executable, "-c", measured["loop"]]
     here = subprocess.run(loop, capture_output=True, text=True, check=True)

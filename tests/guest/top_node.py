@@ -1,7 +1,7 @@
 """Runs in a guest: a node with 110 pods and disturbed exclusive CPUs, for ``cpuctl top`` and this program.
 
-What top says goes to /out/top.json, what the kernel's files said before and after to /out/kernel.json, and
-what top costs to /out/cost.json. Files are read here by their names, without asking cpuctl.
+The output of top goes to /out/top.json, the kernel's values before and after to /out/kernel.json, and the
+cost of top to /out/cost.json. Files are read here without using cpuctl.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         state_files,
     )
     from tests.guest.calibration import calibration
-else:  # in the guest, they lie beside it
+else:  # in the guest, they are next to it
     from audit_node import (
         _BUSY,
         CONTAINERS,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from audit_node import (  # type: ignore[import-not-found]  # beside it in the guest
+from audit_node import (  # type: ignore[import-not-found]  # next to it in the guest
     CONTAINERS,
     OUT,
     UIDS,
@@ -104,7 +104,7 @@ class Steps:
 
         found = self.watch.until(wanted, since)
         took = time.monotonic() - started
-        self.done.append({"event": event, "code": code, "seconds": took, "kernel": kernel(), "told": found})
+        self.done.append({"event": event, "code": code, "seconds": took, "kernel": kernel(), "data": found})
         return found
 
 
@@ -133,7 +133,7 @@ def disturb(node: Node, steps: Steps) -> None:
     pinned = Path(f"/proc/{pid}/status")
     steps.step(lambda: taskset(others[0], pid), "Found", "cpus-unused", lambda: allowed(pinned))
 
-    def mended() -> None:
+    def fixed() -> None:
         strays[0].kill()
         strays[0].wait()
         deliver(home)
@@ -142,7 +142,7 @@ def disturb(node: Node, steps: Steps) -> None:
         taskset(listed(others), pid)
         taskset(listed(own), node.processes["server"])
 
-    steps.step(mended, "Resolved", "interrupt", lambda: read(irq))
+    steps.step(fixed, "Resolved", "interrupt", lambda: read(irq))
     for code in ("foreign-processes", "cpuset-differs", "quota-on-exclusive", "cpus-unused"):
         steps.watch.until(lambda each, code=code: is_resolved(each, code))  # type: ignore[misc]
 

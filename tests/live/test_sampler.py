@@ -1,4 +1,4 @@
-"""How often which file is read: what grows with the machine, or with a container, is read less often."""
+"""How often files are read: those that grow with the machine, or with a container, are read less often."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HIERARCHIES = Hierarchies(version=2, cpuset=AT, cpu=AT, memory=AT, hugetlb=AT)
 GROUP = "/kubepods/pod1/c1"
 
 
-def test_a_group_that_is_made_again_begins_anew_whatever_it_has_used(
+def test_a_recreated_group_starts_again_despite_its_previous_usage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A group of the same name that has used more already has not used the difference in a second.
+    """The CPU time of the new group minus that of the old one is not what was used in a second.
 
-    The kernel says ENODEV where a file of a group that has gone is read on (kernfs).
+    The kernel (kernfs) returns ENODEV if an open file of a removed group is read.
     """
     stat, gone = tmp_path / AT / GROUP.strip("/") / "cpu.stat", set()
     for path, text in ((tmp_path / "proc/stat", "cpu0 1 0 0 1 0 0 0 0\n"), (stat, "usage_usec 5000000\n")):
@@ -50,7 +50,7 @@ def test_a_group_that_is_made_again_begins_anew_whatever_it_has_used(
         spans.append(None if window is None else window.groups.get(GROUP))
         if used == 9_000_000:
             gone.add(stat.stat().st_ino)
-            stat.rename(stat.with_name("before"))  # keeps its number from being given again
+            stat.rename(stat.with_name("before"))  # prevents its inode number from being reused
         stat.write_text(f"usage_usec {used}\n")
     window = sampler.take()
     spans.append(None if window is None else window.groups.get(GROUP))
@@ -59,7 +59,7 @@ def test_a_group_that_is_made_again_begins_anew_whatever_it_has_used(
 
 
 def reads_of(root: Path, cpus: int, threads: int, looks: int) -> Counter[str]:
-    """Look several times at a machine of some CPUs with a container of some threads, and count reads."""
+    """Sample a machine of some CPUs with a container of some threads several times, and count the reads."""
     counted: Counter[str] = Counter()
 
     class Counting(CounterFiles):
@@ -96,6 +96,6 @@ def test_interrupts_and_run_queues_of_large_machines(cpus: int, times: int, tmp_
 @pytest.mark.parametrize(("threads", "times"), [(256, 6), (257, 3), (600, 2)])
 def test_threads_of_large_containers(threads: int, times: int, tmp_path: Path) -> None:
     reads = reads_of(tmp_path, 2, threads, looks=6)
-    assert reads[f"{AT}{GROUP}/cgroup.threads"] == 2, "the list itself at first, and five looks later"
+    assert reads[f"{AT}{GROUP}/cgroup.threads"] == 2, "once at first, and once five samples later"
     assert reads[f"{AT}{GROUP}/cpu.stat"] == 6
     assert reads["proc/256/schedstat"] == times

@@ -1,4 +1,4 @@
-"""Threads where they do not belong: who is seen, who is not, and what it costs to look."""
+"""Threads on CPUs where they do not belong: which ones are found, and the cost of searching."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOLDERS = {3: frozenset({OWN}), 4: frozenset({OWN})}
 
 
 class Procs:
-    """Processes below a directory, and a reader that counts what it reads."""
+    """Processes below a directory, and a reader that records its reads."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -56,7 +56,7 @@ def names(found: list[ForeignThread] | None) -> list[tuple[int, int, float]]:
     return [(each.tid, each.cpu, each.ran) for each in found]
 
 
-def test_only_who_runs_there_and_does_not_belong_is_found(procs: Procs) -> None:
+def test_only_foreign_threads_that_run_are_found(procs: Procs) -> None:
     procs.put(11, 4, 1.0)
     procs.put(30, 3, 1.0, group=f"{OWN}/below")
     watch = ForeignThreads(procs.files, share=64)
@@ -70,14 +70,14 @@ def test_only_who_runs_there_and_does_not_belong_is_found(procs: Procs) -> None:
     assert watch.look(3.0, HOLDERS) == []
 
 
-def test_one_that_slept_there_all_the_time_disturbs_nobody(procs: Procs) -> None:
+def test_a_thread_that_slept_all_the_time_is_not_found(procs: Procs) -> None:
     watch = ForeignThreads(procs.files, share=64)
     procs.put(11, 4, 1.0)
     watch.look(1.0, HOLDERS)
     assert watch.look(2.0, HOLDERS) == []
 
 
-def test_new_processes_and_threads_are_looked_at_at_once(procs: Procs) -> None:
+def test_new_processes_and_threads_are_checked_immediately(procs: Procs) -> None:
     watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     procs.put(40, 4, 0.5)
@@ -85,7 +85,7 @@ def test_new_processes_and_threads_are_looked_at_at_once(procs: Procs) -> None:
     assert names(watch.look(2.0, HOLDERS)) == [(40, 4, 0.5), (41, 3, 0.25)]
 
 
-def test_a_kernel_without_schedstat_is_read_by_its_ticks(tmp_path: Path) -> None:
+def test_a_kernel_without_schedstat_is_read_by_ticks(tmp_path: Path) -> None:
     procs = Procs(tmp_path)
     procs.put(10, 3, 1.0, reported=False)
     watch = ForeignThreads(procs.files, share=64)
@@ -94,15 +94,15 @@ def test_a_kernel_without_schedstat_is_read_by_its_ticks(tmp_path: Path) -> None
     assert names(watch.look(2.0, HOLDERS)) == [(10, 3, 0.5)]
 
 
-def test_another_container_s_thread_is_foreign_too(procs: Procs) -> None:
+def test_a_thread_of_another_container_is_foreign_too(procs: Procs) -> None:
     watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     procs.put(20, 3, 2.0, group="/kubepods/pod1/c1x")
     assert names(watch.look(2.0, HOLDERS)) == [(20, 3, 1.0)]
 
 
-def test_a_share_of_all_is_looked_at_each_time_and_suspects_always(procs: Procs) -> None:
-    """Of 300 processes that do nothing, few are read a second; one that was found is read every second."""
+def test_each_round_checks_a_share_of_processes_and_all_suspects(procs: Procs) -> None:
+    """Of 300 idle processes, few are read each second; one that was found is read every second."""
     for tid in range(100, 400):
         procs.put(tid, 0, 1.0)
     watch = ForeignThreads(procs.files, share=10)
@@ -121,7 +121,7 @@ def test_a_share_of_all_is_looked_at_each_time_and_suspects_always(procs: Procs)
     assert names(watch.look(at + 1, HOLDERS)) == [(399, 4, 0.25)]
 
 
-def test_who_has_ended_is_forgotten(procs: Procs, tmp_path: Path) -> None:
+def test_ended_processes_are_forgotten(procs: Procs, tmp_path: Path) -> None:
     import shutil
 
     watch = ForeignThreads(procs.files, share=64)
@@ -131,5 +131,5 @@ def test_who_has_ended_is_forgotten(procs: Procs, tmp_path: Path) -> None:
     assert watch.known == 1
 
 
-def test_without_procfs_nothing_is_known(tmp_path: Path) -> None:
+def test_without_procfs_nothing_is_found(tmp_path: Path) -> None:
     assert ForeignThreads(CounterFiles(Root(tmp_path)), share=64).look(1.0, HOLDERS) is None

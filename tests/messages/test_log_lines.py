@@ -1,4 +1,4 @@
-"""Lines of kubelets' logs are taken apart alike, whatever wrote them around klog's own text."""
+"""Lines of kubelet logs are parsed the same way with any prefix around klog's own text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def journal(message: object, micro: str = "1700000000000002") -> str:
         (journal(json.dumps({"ts": 1.5, "v": 0, "msg": "Updated desired CPUSet"} | FIELDS)), "9"),
     ],
 )
-def test_every_form_of_a_line_says_the_same(line: str, process: str) -> None:
+def test_every_form_of_a_line_is_parsed_the_same(line: str, process: str) -> None:
     (found,) = read_log(f"something else\n{line}\n{{broken\n")
     assert (found.number, found.message, found.fields, found.process) == (
         2,
@@ -44,19 +44,19 @@ def test_every_form_of_a_line_says_the_same(line: str, process: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "seconds"),
     [
-        (BEFORE, KLOG, 24 * 3600 + 2),  # a year that nobody told has all days
+        (BEFORE, KLOG, 24 * 3600 + 2),  # an unknown year has all days
         (f"2026-02-28T23:59:59+0000 a b: {BEFORE}", f"2026-03-01T00:00:01+0000 a b: {KLOG}", 2),
         (BEFORE.replace("0228", "1231"), KLOG.replace("0301", "0101"), 2),
         (journal(KLOG), journal(KLOG, "1700000060000002"), 60),
         ('{"ts": 5000.25, "msg": "a"}', '{"ts": 7000.25, "msg": "b"}', 2),
     ],
 )
-def test_times_pass_as_clocks_have_it(first: str, second: str, seconds: int) -> None:
+def test_elapsed_times_follow_the_calendar(first: str, second: str, seconds: int) -> None:
     before, after = read_log(f"{first}\n{second}")
     assert after.at - before.at == seconds * SECOND
 
 
-def test_names_of_pods_are_read_in_every_notation() -> None:
+def test_pod_names_are_read_in_every_notation() -> None:
     head = 'I0301 00:00:01.000002    7 kubelet.go:1] "SyncLoop ADD" source="api" pods='
     objects = [{"name": "web", "namespace": "a"}, {"name": "db", "namespace": "b"}]
     lines = [
@@ -67,7 +67,7 @@ def test_names_of_pods_are_read_in_every_notation() -> None:
     assert {line.fields["pods"] for line in read_log("\n".join(lines))} == {"a/web b/db"}
 
 
-def test_values_hold_signs_and_lines_of_their_own() -> None:
+def test_values_may_contain_symbols_and_newlines() -> None:
     text = (
         'E0301 00:00:01.000002    7 a.go:1] "Allocate \\"x\\"" err="a=b \\"c\\"" hint={A:01 B:true} last=<\n'
         "\tone\n\ttwo\n >\n" + KLOG
@@ -96,6 +96,6 @@ def test_values_hold_signs_and_lines_of_their_own() -> None:
         "I" * MOST_CHARACTERS,
     ],
 )
-def test_what_is_no_line_of_a_kubelet_is_passed_over(line: str) -> None:
+def test_invalid_lines_are_skipped(line: str) -> None:
     assert not is_log(line)
     assert is_log(f"{line}\n{KLOG}"[-MOST_CHARACTERS:])

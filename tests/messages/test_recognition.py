@@ -1,4 +1,4 @@
-"""Messages that people paste are found, whatever stands around them."""
+"""Pasted messages are recognized, with any text around them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def recorded_messages() -> Iterator[tuple[int, str]]:
             yield from ((minor, text) for text in _texts(recorded.expect))
 
 
-def test_every_recorded_message_is_recognized_as_one_of_its_release() -> None:
+def test_every_recorded_message_is_recognized_for_its_release() -> None:
     stated = set(recorded_messages())
     assert {minor for minor, _ in stated} == set(range(27, 39))
     unknown = [text for _, text in stated if not recognize(text)]
@@ -81,7 +81,7 @@ def test_every_text_is_recognized_in_a_log_line(message: Message, text: Text) ->
     assert found.pod == "shop/db-0"
 
 
-def test_every_message_says_what_it_means_once() -> None:
+def test_every_message_has_one_unique_explanation() -> None:
     assert len({message.code for message in MESSAGES}) == len(MESSAGES)
     assert len({text.template for _, text in ALL_TEXTS}) == len(ALL_TEXTS)
     assert {message.speaker for message in MESSAGES} == set(Speaker)
@@ -163,7 +163,7 @@ def test_structured_lines_are_read(fields: dict[str, Any]) -> None:
     assert (found.message.code, found.pod) == ("empty-pool", "shop/db")
 
 
-def test_what_is_said_in_general_gives_way_to_what_is_said_within() -> None:
+def test_a_specific_message_inside_a_general_one_wins() -> None:
     stated = "Pod was rejected: Allocate failed due to {}, which is unexpected"
     assert codes(stated.format("something")) == ["admission"]
     assert codes(stated.format("[memorymanager] preferred hint violates NUMA node allocation")) == [
@@ -172,13 +172,13 @@ def test_what_is_said_in_general_gives_way_to_what_is_said_within() -> None:
 
 
 @given(st.text() | st.lists(st.sampled_from([filled(text) for _, text in ALL_TEXTS])).map(" ".join))
-def test_no_line_is_too_odd(line: str) -> None:
+def test_any_line_is_accepted(line: str) -> None:
     for found in recognize(line):
         assert found.found
 
 
-def test_what_a_text_begins_with_is_looked_for_once_a_word() -> None:
-    """Else a line of one long word would be walked from each of its letters."""
+def test_the_beginning_of_a_text_is_searched_once_per_word() -> None:
+    """Otherwise a line of one long word would be searched from each of its letters."""
     leads = {
         text.template.partition(":")[2].partition("}")[0] for _, text in ALL_TEXTS if text.template[0] == "{"
     }

@@ -1,9 +1,9 @@
-"""What is changed: every way in which one place of a module is made wrong, as a replacement of text.
+"""The edits: every way in which one place of a module is made wrong, as a text replacement.
 
-Comparisons, arithmetic, ``and``, ``or``, ``not``, conditions, constants, arguments, values that are returned
-or assigned, statements that are left out, ``break`` and ``continue``. Left as they are: docstrings,
-annotations and type aliases (nobody runs them), decorators (``frozen`` and ``slots`` keep mistakes out and
-change no answer), assertions (they state what the type checker cannot see).
+Comparisons, arithmetic, ``and``, ``or``, ``not``, conditions, constants, arguments, returned or assigned
+values, omitted statements, ``break`` and ``continue``. Not changed: docstrings, annotations and type aliases
+(they are never run), decorators (``frozen`` and ``slots`` prevent mistakes and change no answer), and
+assertions (they state facts for the type checker).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _QUOTE = re.compile(r"[rRbBuUfF]*(\"\"\"|'''|\"|')")
 
 
 def edits(tree: ast.Module, places: Places) -> list[Edit]:
-    """List every change of a module once, from its first line to its last."""
+    """List every change of a module once, in order of lines."""
     finder = _Finder(places)
     finder.block(tree.body)
     return sorted(set(finder.found), key=lambda edit: (edit.start, edit.end, edit.text))
@@ -140,7 +140,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _assigned(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
-        """A value becomes None, or the assignment is left out where the name has a value without it."""
+        """A value becomes None, or the assignment is omitted if the name has a value without it."""
         if self.stored is None:
             return
         if not isinstance(target, ast.Name):
@@ -250,7 +250,7 @@ class _Finder(ast.NodeVisitor):
             self.found.append(Edit(start + found.start(), start + found.end(), other))
 
     def _condition(self, test: ast.expr) -> None:
-        """Turn a condition round, but for those that another change turns round."""
+        """Negate a condition, unless another change does so."""
         turned = isinstance(test, ast.Compare) and not isinstance(test.ops[0], _BOUNDS)
         if not (turned or _negated(test) or isinstance(test, ast.BoolOp | ast.Constant)):
             start, end = self.places.span(test)
@@ -277,7 +277,7 @@ class _Finder(ast.NodeVisitor):
                 self.found.append(Edit(starts[0], end, ""))
 
     def _text(self, node: ast.Constant | ast.JoinedStr) -> None:
-        """Put something before and after a text."""
+        """Add letters before and after a text."""
         start, end = self.places.span(node)
         text = self.places.text(start, end)
         first = _QUOTE.match(text)

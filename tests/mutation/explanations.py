@@ -1,4 +1,4 @@
-"""Survivors that were looked at: ``explained/ROOM.toml`` says of each why no test can notice it.
+"""Examined survivors: ``explained/GROUP.toml`` explains for each why no test can notice it.
 
     [[survivor]]
     function = "cpuctl.checkpoints.store:read_state_file"
@@ -6,8 +6,8 @@
     becomes = ["handle = os.open(path, None)"]
     why = "One sentence."
 
-An explanation holds for mutants that read so. One that fits no mutant any more, or whose mutants are all
-killed, is stale, and is reported. ``--toml`` prints entries for what survives, but for the reason.
+An explanation applies to mutants with this text. One that matches no mutant any more, or whose mutants are
+all killed, is reported as stale. ``--toml`` prints entries for survivors, without the reason.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.mutation.mutants import Change, Mutant, Room
+from tests.mutation.mutants import Change, ModuleGroup, Mutant
 from tests.mutation.results import Results
 
 FOLDER = Path(__file__).with_name("explained")
 
 
-def explanations(space: Room) -> dict[Change, str]:
-    """Read why survivors of a room survive."""
-    path = FOLDER / f"{space.name}.toml"
+def explanations(group: ModuleGroup) -> dict[Change, str]:
+    """Read the explanations of a group's survivors."""
+    path = FOLDER / f"{group.name}.toml"
     if not path.exists():
         return {}
     found: dict[Change, str] = {}
@@ -37,7 +37,7 @@ def explanations(space: Room) -> dict[Change, str]:
 
 
 def as_toml(changes: Iterable[Change]) -> str:
-    """Write entries for survivors, but for the reason: that is not the machine's to find."""
+    """Write entries for survivors with an empty reason, which a person has to add."""
     found: dict[tuple[str, str], list[str]] = {}
     for change in changes:
         found.setdefault((change.function, change.was), []).append(change.becomes)
@@ -55,14 +55,14 @@ def _listed(texts: list[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Write a string; those of JSON are strings of TOML."""
+    """Write a string; JSON strings are valid TOML strings."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def stale(
     explained: Iterable[Change], mutants: Iterable[Mutant], results: Results
 ) -> Iterator[tuple[Change, str]]:
-    """Yield explanations that explain nothing, and why they do not."""
+    """Yield stale explanations, and why they are stale."""
     outcomes: dict[Change, list[bool]] = {}
     for mutant in mutants:
         result = results.of(mutant)

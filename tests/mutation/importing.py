@@ -1,7 +1,6 @@
-"""Mutants of what runs on import: each needs a process in which cpuctl was not imported yet.
+"""Mutants of code that runs on import: each needs a process that has not imported cpuctl yet.
 
-Such a process is forked off first of all, with the libraries loaded that tests need, and forks for every
-mutant.
+Such a process is forked first, after loading the libraries that tests need, and forks for every mutant.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _COLLECTING = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Do these tests, in this order, notice that a module reads like this?"""
+    """Do these tests, in this order, notice this text of a module?"""
 
     module: str
     path: Path
@@ -37,7 +36,7 @@ class Question:
 
 
 class FreshProcess:
-    """The process that answers questions; ``by`` of an answer is a place in the question's tests."""
+    """The process that answers questions; ``by`` of an answer is an index into the question's tests."""
 
     def __init__(self, options: Sequence[str]) -> None:
         self._ours, theirs = Pipe()
@@ -51,7 +50,7 @@ class FreshProcess:
         theirs.close()
 
     def ask(self, question: Question) -> Ended:
-        """Wait for the answer."""
+        """Return the answer."""
         self._ours.send(question)
         ended = self._ours.recv()
         assert isinstance(ended, Ended)
@@ -77,7 +76,7 @@ def _answer(questions: Connection, options: Sequence[str]) -> None:
 
 
 class _Trial:
-    """What the forked child does; also a pytest plugin."""
+    """The work of the forked child; also a pytest plugin."""
 
     def __init__(self, question: Question, judge: Judge, options: Sequence[str]) -> None:
         self.question = question
@@ -85,7 +84,7 @@ class _Trial:
         self.options = options
 
     def run(self) -> None:
-        """Return where no test has failed."""
+        """Return if no test has failed."""
         allow(_COLLECTING)
         install(self.question.module, str(self.question.path), self.question.source)
         files = dict.fromkeys(name.partition("::")[0] for name in self.question.tests)
@@ -95,7 +94,7 @@ class _Trial:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run the tests that were asked for, and those that go by other names under this mutant."""
+        """Run the requested tests, and those that have other names under this mutant."""
         if session.testsfailed:
             raise RuntimeError("not collected")
         wanted = {name: number for number, name in enumerate(self.question.tests)}

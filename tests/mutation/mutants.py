@@ -1,4 +1,4 @@
-"""Mutants: one module with one edit, named by the function it is in and the lines that read otherwise."""
+"""Mutants: one module with one edit, named by its function and the changed lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.mutation.edits import edits
 from tests.mutation.places import Edit, Places, functions
 
 MODULE_LEVEL = "(module)"
-"""In the place of a function's name: what runs when the module is imported, default values included."""
+"""Instead of a function's name: code that runs when the module is imported, including default values."""
 
 
 class Change(NamedTuple):
-    """A mutant as people know it: by what it reads, wherever it stands in its function."""
+    """A mutant as shown to people: by its text, at any place in its function."""
 
     function: str
     was: str
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One edit; *context* stands for the code of the function, or the statement, that it is in."""
+    """One edit; *context* identifies the code of its function or statement."""
 
     module: str
     path: Path
@@ -40,18 +40,18 @@ class Mutant:
 
     @property
     def imported(self) -> bool:
-        """Return whether it shows only when the module is imported anew."""
+        """Return whether it takes effect only when the module is imported again."""
         return self.change.function.endswith(MODULE_LEVEL)
 
     @property
     def key(self) -> str:
-        """Name it for as long as its function reads the same."""
+        """Return a name that is valid while its function is unchanged."""
         return f"{self.context}|{self.change.was}|{self.change.becomes}|{self.edit.text}"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """The modules of one folder (not those of folders below) that patterns name."""
+class ModuleGroup:
+    """The modules of one folder, without those of subfolders, that match patterns."""
 
     name: str
     modules: tuple[Path, ...]
@@ -62,18 +62,18 @@ class Room:
             yield from mutants_of(path)
 
 
-def rooms(root: Path, patterns: list[str]) -> list[Room]:
+def module_groups(root: Path, patterns: list[str]) -> list[ModuleGroup]:
     """Find the modules that match patterns like ``cpuctl/engine/cpu/*``, by folder."""
     found: dict[str, list[Path]] = {}
     for path in sorted((root / "cpuctl").rglob("*.py")):
         relative = path.relative_to(root)
         if any(_matches(relative, pattern) for pattern in patterns):
             found.setdefault(".".join(relative.parent.parts[1:]) or "cpuctl", []).append(path)
-    return [Room(name, tuple(paths)) for name, paths in sorted(found.items())]
+    return [ModuleGroup(name, tuple(paths)) for name, paths in sorted(found.items())]
 
 
 def _matches(path: Path, pattern: str) -> bool:
-    """Match whole parts: a star does not reach into folders below."""
+    """Match whole parts: a star does not include subfolders."""
     parts = pattern.rstrip("/").split("/")
     return len(parts) == len(path.parts) and all(map(fnmatch, path.parts, parts))
 
@@ -102,14 +102,14 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             edit=edit,
             context=hashlib.sha256(f"{module}:{name}:{text}".encode()).hexdigest()[:16],
         )
-        # Two lines of a function may read the same.
+        # Two lines of a function may be equal.
         seen[mutant.key] = seen.get(mutant.key, 0) + 1
         number = seen[mutant.key]
         yield mutant if number == 1 else replace(mutant, context=f"{mutant.context}#{number}")
 
 
 class _Code:
-    """The bodies of functions, and the statements around them; of neither the docstrings."""
+    """The bodies of functions, and the statements around them, without docstrings."""
 
     def __init__(self, tree: ast.Module, places: Places) -> None:
         self._bodies = sorted(_bodies(tree, places))
@@ -119,7 +119,7 @@ class _Code:
     def around(self, place: int) -> tuple[str, str]:
         """Return the name of the function that a place is in, and its text.
 
-        Defaults run on import, and so does what stands in no function: there the text is the statement's.
+        Defaults run on import, and so does code outside functions: its text is that of the statement.
         """
         number = bisect_right(self._bodies, place, key=itemgetter(0)) - 1
         if number >= 0 and place < self._bodies[number][1]:
@@ -131,7 +131,7 @@ class _Code:
 
 
 def _bodies(tree: ast.Module, places: Places) -> Iterator[tuple[int, int, str, str]]:
-    """Yield from where to where the bodies of functions go, behind the docstring, with name and text."""
+    """Yield start and end of each function body after the docstring, with name and text."""
     for name, node in functions(tree):
         documented = ast.get_docstring(node, clean=False) is not None
         body = node.body[documented:] or node.body
@@ -140,7 +140,7 @@ def _bodies(tree: ast.Module, places: Places) -> Iterator[tuple[int, int, str, s
 
 
 def _declaration(statement: ast.stmt) -> str:
-    """Return what a statement says apart from docstrings and from what functions do."""
+    """Return a statement's code without docstrings and function bodies."""
     copied = ast.parse(ast.unparse(statement))
     for node in ast.walk(copied):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -151,7 +151,7 @@ def _declaration(statement: ast.stmt) -> str:
 
 
 def _as_read(edit: Edit, places: Places) -> tuple[str, str]:
-    """Return the changed lines as they are and as they become, each in one line."""
+    """Return the changed lines before and after, each as one line."""
     first, last = places.lines(edit.start, edit.end)
     was = places.text(first, last)
     becomes = f"{places.text(first, edit.start)}{edit.text}{places.text(edit.end, last)}"

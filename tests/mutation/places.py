@@ -1,4 +1,4 @@
-"""Places in the text of a module, and what is put there."""
+"""Places in the text of a module, and their replacements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Edit:
 
 
 class Places:
-    """Where the nodes of a module stand in its text."""
+    """The positions of a module's nodes in its text."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -32,7 +32,7 @@ class Places:
             self._lines.append(self._lines[-1] + len(line))
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return the first byte of a node and the one after its last."""
+        """Return the index of a node's first byte, and the one after its last."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return (
@@ -41,7 +41,7 @@ class Places:
         )
 
     def is_known(self, node: ast.expr) -> bool:
-        """Return whether Python says rightly where a part of an f-string stands: before 3.12, not always."""
+        """Return whether Python knows the position of a part of an f-string: before 3.12, not always."""
         try:
             found = ast.parse(f"({self.text(*self.span(node))})", mode="eval").body
         except (SyntaxError, UnicodeDecodeError, ValueError):
@@ -49,22 +49,22 @@ class Places:
         return ast.dump(found) == ast.dump(node)
 
     def text(self, start: int, end: int) -> str:
-        """Return a stretch of the text."""
+        """Return a part of the text."""
         return self.source[start:end].decode()
 
     def line(self, at: int) -> int:
-        """Return the number of the line that a byte stands in."""
+        """Return the line number of a byte."""
         return self.source.count(b"\n", 0, at) + 1
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """Widen a stretch to whole lines."""
+        """Extend a part to whole lines."""
         first = self.source.rfind(b"\n", 0, start) + 1
         last = self.source.find(b"\n", end)
         return first, len(self.source) if last < 0 else last
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
-    """Yield the functions and methods of a module by name, not those inside of another function."""
+    """Yield the functions and methods of a module by name, except those inside functions."""
 
     def below(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, _Function]]:
         for node in body:

@@ -1,6 +1,6 @@
 """The kubelet's recorded answers in slices, each of which fails at its first wrong answer.
 
-Collected by mutation testing only: the default tests look at all of a file before they say so.
+Collected only by mutation testing: the default tests check all of a file before they fail.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results, one JSON object a line and a file a room, so that a run that was ended goes on where it was."""
+"""Results, one JSON object per line and one file per group, so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.mutation.mutants import Mutant, Room
+from tests.mutation.mutants import ModuleGroup, Mutant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a mutant.
+    """The outcome of a mutant.
 
-    ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` where the compiled code is
+    ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` if the compiled code is
     that of the original. ``by`` names the test that failed; ``requested`` sums up the tests that did not;
-    ``left`` counts those for which there was no time.
+    ``left`` counts those that did not fit into the budget.
     """
 
     key: str
@@ -32,10 +32,10 @@ class Result:
 
 
 class Results:
-    """The results of a room so far."""
+    """The results of a group so far."""
 
-    def __init__(self, folder: Path, space: Room) -> None:
-        self._path = folder / f"{space.name}.jsonl"
+    def __init__(self, folder: Path, group: ModuleGroup) -> None:
+        self._path = folder / f"{group.name}.jsonl"
         self._found: dict[str, Result] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
@@ -47,7 +47,7 @@ class Results:
         return self._found.get(mutant.key)
 
     def add(self, result: Result) -> None:
-        """Keep a result, at once."""
+        """Store a result immediately."""
         self._found[result.key] = result
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""One run: tests are collected and traced once, then every mutant of the rooms is tried."""
+"""One run: tests are collected and traced once, then every mutant of the groups is tried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 from tests.mutation.explanations import explanations
 from tests.mutation.importing import FreshProcess, Question
-from tests.mutation.mutants import Mutant, Room, module_name
+from tests.mutation.mutants import ModuleGroup, Mutant, module_name
 from tests.mutation.results import Result, Results
 from tests.mutation.swapping import LiveFunctions
 from tests.mutation.tracing import Recorder, Traces, say, trace
@@ -34,10 +34,10 @@ IN_OTHER_PROCESSES = {"cpuctl.checkpoints.store": ("tests/checkpoints/test_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What a run is about: *budget* is seconds of tests for one mutant; *again* tries survivors again."""
+class RunOptions:
+    """The parameters of a run: *budget* is seconds of tests for one mutant; *again* tries survivors again."""
 
-    rooms: Sequence[Room]
+    groups: Sequence[ModuleGroup]
     folder: Path
     budget: float
     again: bool = False
@@ -46,13 +46,13 @@ class Wish:
 
 @dataclass(slots=True)
 class Choice:
-    """The tests for a mutant, in the order to run them, and how many there was no time for."""
+    """The tests for a mutant in order, and the number of those that do not fit into the budget."""
 
     tests: list[str]
     left: int
 
     def summed_up(self) -> str:
-        """Return a sum of the tests and of the files they are in."""
+        """Return a checksum of the tests and their files."""
         files = sorted({name.partition("::")[0] for name in self.tests})
         return sha256("\n".join([*sorted(self.tests), *map(_sum, files)]).encode()).hexdigest()[:16]
 
@@ -69,9 +69,9 @@ def _sum(file: str) -> str:
 
 @dataclass(slots=True, eq=False)  # pytest hashes its plugins
 class Run:
-    """A pytest plugin that tries mutants in the place of running the tests."""
+    """A pytest plugin that tries mutants instead of running the tests."""
 
-    wish: Wish
+    options: RunOptions
     fresh: FreshProcess
     recorder: Recorder
     traces: Traces = field(default_factory=Traces)
@@ -82,7 +82,7 @@ class Run:
     about_module: dict[str, list[str]] = field(default_factory=dict)
 
     def pytest_sessionstart(self) -> None:
-        """Look at what the import of tests runs."""
+        """Record the functions that importing the tests runs."""
         self.recorder.start()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -92,34 +92,34 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try every mutant of every room."""
+        """Try every mutant of every group."""
         on_import = self.recorder.stop()
         live = LiveFunctions()
         gc.collect()
-        gc.freeze()  # children look at what they make, and share the rest
-        self.traces = trace(session.items, on_import, self.recorder, self.wish.folder / "traces.json")
+        gc.freeze()  # children collect only their own garbage, and share the rest
+        self.traces = trace(session.items, on_import, self.recorder, self.options.folder / "traces.json")
         for name, test in self.traces.tests.items():
             if test.seconds is None:
                 say(f"left out, does not pass alone: {name}")
         self.reached_by, self.seconds = self.traces.by_function(), self.traces.seconds()
         self.items = {item.nodeid: (number, item) for number, item in enumerate(session.items)}
-        for space in self.wish.rooms:
-            self._room(space, live)
+        for group in self.options.groups:
+            self._group(group, live)
         self.fresh.close()
         return True
 
-    def _room(self, space: Room, live: LiveFunctions) -> None:
-        results = Results(self.wish.folder, space)
-        explained = explanations(space)
+    def _group(self, group: ModuleGroup, live: LiveFunctions) -> None:
+        results = Results(self.options.folder, group)
+        explained = explanations(group)
         begun, tried = time.monotonic(), 0
-        mutants = sorted(mutants_of_interest(space, self.wish.one_in), key=lambda mutant: mutant.imported)
+        mutants = sorted(mutants_of_interest(group, self.options.one_in), key=lambda mutant: mutant.imported)
         for number, mutant in enumerate(mutants):
             old = results.of(mutant)
             choice = self._chosen(mutant)
             requested = choice.summed_up() if old is None or old.survived else ""
             if (
                 old
-                and not (old.survived and self.wish.again)
+                and not (old.survived and self.options.again)
                 and (not old.survived or mutant.change in explained or old.requested == requested)
             ):
                 continue
@@ -142,14 +142,16 @@ class Run:
             tried += 1
             if tried % 100 == 0:
                 rate = 60 * tried / (time.monotonic() - begun)
-                say(f"{space.name}: {number + 1} mutants, {rate:.0f} a minute, now {mutant.change.function}")
+                say(
+                    f"{group.name}: {number + 1} mutants, {rate:.0f} per minute, now {mutant.change.function}"
+                )
         if tried:
-            say(f"{space.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
+            say(f"{group.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
 
     # Which tests
 
     def _chosen(self, mutant: Mutant) -> Choice:
-        """Choose those that killed others of the function first, then the quickest, within the budget."""
+        """Choose tests that killed others of the function first, then the fastest, within the budget."""
         function = mutant.change.function
         if self._needs_import(mutant):
             if mutant.module not in self.about_module:
@@ -163,7 +165,7 @@ class Run:
         spent = 0.0
         every = list(dict.fromkeys([*first, *names]))
         for name in every:
-            if spent + self.seconds[name] <= self.wish.budget or not chosen:
+            if spent + self.seconds[name] <= self.options.budget or not chosen:
                 chosen.append(name)
                 spent += self.seconds[name]
         return Choice(chosen, len(every) - len(chosen))
@@ -172,12 +174,12 @@ class Run:
         return [name for name in self.seconds if _file(name) in IN_OTHER_PROCESSES.get(module, ())]
 
     def _needs_import(self, mutant: Mutant) -> bool:
-        """Return whether no test runs it, but the import of a module does."""
+        """Return whether only the import of a module runs it, and no test."""
         function = mutant.change.function
         return mutant.imported or (function in self.traces.on_import and function not in self.reached_by)
 
     def _about_module(self, module: str) -> list[str]:
-        """Find the tests that run anything of a module or import it, then those of what imports it."""
+        """Find the tests that run or import any part of a module, then those of modules that import it."""
         parent, _, last = module.rpartition(".")
         imports = re.compile(
             rf"\b{re.escape(module)}\b|^\s*from {re.escape(parent)} import .*\b{last}\b", re.MULTILINE
@@ -250,7 +252,7 @@ class Run:
 
 
 def _of_few_files(tests: list[str]) -> list[str]:
-    """Choose the first test's file and the one that has the most: collecting more takes longer."""
+    """Choose the first test's file and the one with the most tests: collecting more takes longer."""
     files = Counter(_file(name) for name in tests)
     wanted = {_file(tests[0]), files.most_common(1)[0][0]}
     return [name for name in tests if _file(name) in wanted][:_FIRST]
@@ -260,9 +262,9 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def mutants_of_interest(space: Room, one_in: int) -> Iterator[Mutant]:
-    """Yield the mutants of a room, or one in so many, the same ones every time."""
-    for mutant in space.mutants():
+def mutants_of_interest(group: ModuleGroup, one_in: int) -> Iterator[Mutant]:
+    """Yield the mutants of a group, or a fixed sample of them."""
+    for mutant in group.mutants():
         if int(sha256(mutant.key.encode()).hexdigest(), 16) % one_in == 0:
             yield mutant
 

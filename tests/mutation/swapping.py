@@ -1,4 +1,4 @@
-"""Putting mutated code into functions that live, wherever somebody holds them."""
+"""Replacing the code of live functions, for all references to them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _Place = tuple[str, int]
 
 
 class LiveFunctions:
-    """The functions of this process by their code; made once, before any mutant."""
+    """The functions of this process by their code; created once, before any mutant."""
 
     def __init__(self) -> None:
         self._by_code: dict[int, list[FunctionType]] = {}
         self._codes: dict[str, list[CodeType]] = {}
         for each in gc.get_objects():
-            # Lambdas and inner functions have no names of their own: what is held of them stays as it is.
+            # Lambdas and inner functions have no unique names: existing objects are not changed.
             if isinstance(each, FunctionType) and "<" not in each.__code__.co_qualname:
                 self._by_code.setdefault(id(each.__code__), []).append(each)
                 self._codes.setdefault(each.__code__.co_filename, []).append(each.__code__)
@@ -27,7 +27,7 @@ class LiveFunctions:
         return all(new.get(_place(old)) == old for old in self._codes.get(filename, ()))
 
     def swap(self, filename: str, mutated: CodeType) -> bool:
-        """Give every function of a file its new code; tell whether any reads otherwise."""
+        """Give every function of a file its new code; return whether any has changed."""
         new = {_place(code): code for code in _all_codes(mutated)}
         changed = False
         for old in self._codes.get(filename, ()):

@@ -1,4 +1,4 @@
-"""What is changed in a module, and that a changed function lives."""
+"""The edits of a module, the names of mutants, swapping code, and explanations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 
 from tests.mutation.edits import edits
 from tests.mutation.explanations import FOLDER, as_toml, explanations, stale
-from tests.mutation.mutants import Change, Room, mutants_of
+from tests.mutation.mutants import Change, ModuleGroup, mutants_of
 from tests.mutation.places import Places
 from tests.mutation.results import Result, Results
 from tests.mutation.swapping import LiveFunctions
 
 
 def changed(text: str) -> set[str]:
-    """Return all that a text becomes."""
+    """Return all changed versions of a text."""
     source = text.encode()
     return {each.applied(source).decode() for each in edits(ast.parse(source), Places(source))}
 
@@ -106,7 +106,7 @@ def test_a_mutant_is_named_by_its_function_and_lines(module: Path) -> None:
         ("Divide, downwards.", "Halve.", {"sums:(module)", "sums:half", "sums:Sum.of"}),
     ],
 )
-def test_a_result_holds_for_as_long_as_the_code_around_it_reads_the_same(
+def test_a_result_is_valid_while_the_surrounding_code_is_unchanged(
     old: str, new: str, kept: set[str], module: Path
 ) -> None:
     before = {mutant.key for mutant in mutants_of(module)}
@@ -116,7 +116,7 @@ def test_a_result_holds_for_as_long_as_the_code_around_it_reads_the_same(
     assert {name for name, known in now.items() if known} == kept
 
 
-def test_code_is_swapped_in_functions_that_live(module: Path) -> None:
+def test_code_is_swapped_in_live_functions(module: Path) -> None:
     found: dict[str, object] = {}
     code = compile(MODULE, str(module), "exec")
     exec(code, found)  # noqa: S102
@@ -132,14 +132,14 @@ def test_code_is_swapped_in_functions_that_live(module: Path) -> None:
 
 
 def test_explanations_go_stale(module: Path, tmp_path: Path) -> None:
-    """Where there is no such mutant any more, and where a test kills it after all."""
-    space = Room("sums", (module,))
-    results = Results(tmp_path, space)
-    first, second, *_ = space.mutants()
+    """If the mutant no longer exists, or a test kills it."""
+    group = ModuleGroup("sums", (module,))
+    results = Results(tmp_path, group)
+    first, second, *_ = group.mutants()
     results.add(Result(key=first.key, outcome="killed"))
     results.add(Result(key=second.key, outcome="survived"))
     gone = Change("sums:half", "return number", "return None")
-    found = dict(stale([first.change, second.change, gone], space.mutants(), Results(tmp_path, space)))
+    found = dict(stale([first.change, second.change, gone], group.mutants(), Results(tmp_path, group)))
     assert found == {first.change: "is killed", gone: "there is no such mutant"}
 
 
@@ -150,9 +150,9 @@ def test_entries_for_survivors_are_read_back(
     text = as_toml(changes).replace('why = ""', 'why = "So."')
     (tmp_path / "sums.toml").write_text(text)
     monkeypatch.setattr("tests.mutation.explanations.FOLDER", tmp_path)
-    assert explanations(Room("sums", ())) == dict.fromkeys(changes, "So.")
+    assert explanations(ModuleGroup("sums", ())) == dict.fromkeys(changes, "So.")
 
 
 def test_every_file_of_explanations_can_be_read() -> None:
     for path in FOLDER.glob("*.toml"):
-        assert explanations(Room(path.stem, ())), path
+        assert explanations(ModuleGroup(path.stem, ())), path

@@ -1,4 +1,4 @@
-"""Which functions of cpuctl each test runs, and how long it takes; kept from run to run, by test file."""
+"""The functions of cpuctl that each test runs, and its duration; kept between runs, by test file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 60
 
 @dataclass(slots=True)
 class Traced:
-    """A test: the seconds it took under the tracer, None where it failed; the functions that it ran."""
+    """A test: its seconds under the tracer, or None if it failed, and the functions that it ran."""
 
     seconds: float | None
     functions: frozenset[str]
@@ -31,13 +31,13 @@ class Traced:
 
 @dataclass(slots=True)
 class Traces:
-    """All tests by their ids; *on_import* are the functions that run before any test does."""
+    """All tests by id; *on_import* are the functions that run before any test."""
 
     tests: dict[str, Traced] = field(default_factory=dict)
     on_import: frozenset[str] = frozenset()
 
     def by_function(self) -> dict[str, list[str]]:
-        """Return the tests that run each function, the quickest first."""
+        """Return the tests that run each function, the fastest first."""
         found: dict[str, list[str]] = {}
         usable = [(test.seconds, name) for name, test in self.tests.items() if test.seconds is not None]
         for _, name in sorted(usable):
@@ -46,12 +46,12 @@ class Traces:
         return found
 
     def seconds(self) -> dict[str, float]:
-        """Return how long the tests take that pass."""
+        """Return the seconds of the passing tests."""
         return {name: test.seconds for name, test in self.tests.items() if test.seconds is not None}
 
 
 class Recorder:
-    """Takes down the names of the functions of cpuctl that are called."""
+    """Records the names of called functions of cpuctl."""
 
     def __init__(self, root: Path) -> None:
         self._below = f"{root / 'cpuctl'}{os.sep}"
@@ -59,13 +59,13 @@ class Recorder:
         self._codes: set[CodeType] = set()
 
     def start(self) -> None:
-        """Begin; from now on every call costs more."""
+        """Start recording, which slows down every call."""
         self._codes = set()
         threading.setprofile(self._called)
         sys.setprofile(self._called)
 
     def stop(self) -> frozenset[str]:
-        """End, and return the names."""
+        """Stop, and return the names."""
         sys.setprofile(None)
         threading.setprofile(None)
         return frozenset(name for code in self._codes if (name := self._name(code)))
@@ -85,9 +85,9 @@ class Recorder:
 
 
 def trace(items: list[pytest.Item], on_import: frozenset[str], recorder: Recorder, kept: Path) -> Traces:
-    """Run every test once; what is *kept* of test files that are unchanged is used again.
+    """Run every test once, except those of unchanged test files in *kept*.
 
-    Each in a child of its own: only so has it the time of what it shares with others, and the functions.
+    Each runs in its own child, so that its time and functions include those of shared fixtures.
     """
     traces = Traces(_kept(kept, items), on_import)
     missing = [item for item in items if item.nodeid not in traces.tests]
@@ -102,7 +102,7 @@ def trace(items: list[pytest.Item], on_import: frozenset[str], recorder: Recorde
 
 
 def say(text: str) -> None:
-    """Show how far the work is."""
+    """Show the progress."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
@@ -143,7 +143,7 @@ def _run(item: pytest.Item, recorder: Recorder) -> tuple[float | None, list[str]
 
 
 def _processor_time() -> float:
-    """Return the seconds of this process and of those it has waited for."""
+    """Return the CPU seconds of this process and of ended children."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 

@@ -1,7 +1,7 @@
 """Running tests in a forked child: a mutant is a fork, and the first failing test ends it.
 
-A limit of time is one of processor time, so that a busy machine changes no outcome, with a wide one of wall
-time for what waits for ever.
+Limits are on CPU time, so that a busy machine changes no outcome, with a generous one on wall time for
+tests that wait forever.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Ended:
 
 
 class Judge:
-    """A pytest plugin inside of the child: ends it at the first failure."""
+    """A pytest plugin in the child: ends it at the first failure."""
 
     def __init__(self, limits: dict[str, float], *, least: float = 2.0) -> None:
         self.limits = limits
@@ -45,21 +45,21 @@ class Judge:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[object]) -> None:
-        """End the child where a test, or what prepares it, fails."""
+        """End the child if a test or its setup fails."""
         if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
             os._exit(_KILLED)
 
     def begun(self, number: int) -> None:
-        """Report the parent which test is next."""
+        """Report the next test to the parent."""
         self.page[:8] = struct.pack("q", number)
 
     def last_begun(self) -> int | None:
-        """Return the number of the last test begun, in the parent."""
+        """In the parent, return the number of the last test begun."""
         (number,) = struct.unpack("q", self.page[:8])
         return None if number < 0 else int(number)
 
     def run(self, items: Sequence[tuple[int, pytest.Item]]) -> None:
-        """Run tests until one fails: then this does not return."""
+        """Run tests until one fails, in which case this does not return."""
         if items:
             items[0][1].config.pluginmanager.register(self)
         for place, (number, item) in enumerate(items):
@@ -70,28 +70,28 @@ class Judge:
 
 
 def allow(seconds: float) -> None:
-    """Let this process live for so many seconds of processor time from now on."""
+    """Limit this process to this many CPU seconds from now on."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, _WALL * seconds)
 
 
 def hand_down(module: str, path: Path, source: bytes) -> None:
-    """Let the processes that this one starts import a module from *source*."""
-    with NamedTemporaryFile(delete=False) as file:  # outlives this process, which ends without goodbye
+    """Make child processes import a module from *source*."""
+    with NamedTemporaryFile(delete=False) as file:  # outlives this process, which ends without cleanup
         file.write(source)
     os.environ["CPUCTL_MUTANT"] = f"{module}|{path}|{file.name}"
     os.environ["PYTHONPATH"] = str(Path(__file__).with_name("other_process"))
 
 
 def forked(work: Callable[[], None], judge: Judge) -> Ended:
-    """Do *work* in a child that says nothing, and tell how it ended."""
+    """Do *work* in a child without output, and return how it ended."""
     judge.begun(-1)
     child = os.fork()
     if child == 0:
         _silent_child(work)
     _, status = os.waitpid(child, 0)
     with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what a test has started and not ended
+        os.killpg(child, signal.SIGKILL)  # processes that a test has started and not ended
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM):
         return Ended("timeout", judge.last_begun())
     survived = os.WIFEXITED(status) and os.WEXITSTATUS(status) == _SURVIVED

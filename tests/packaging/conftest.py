@@ -1,4 +1,4 @@
-"""What is published, built once for all tests that install or run it."""
+"""The published files, built once for all tests that install or run them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMANDS = {
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """An interpreter of this machine that cpuctl is for."""
+    """An interpreter on this machine that cpuctl supports."""
 
     release: str
     program: str
@@ -36,7 +36,7 @@ class Python:
 
 @pytest.fixture(scope="session")
 def pythons() -> list[Python]:
-    """Find what contrib/pythons finds, the oldest release first."""
+    """Find the interpreters that contrib/pythons finds, the oldest release first."""
     done = subprocess.run([ROOT / "contrib" / "pythons"], check=True, capture_output=True, text=True)
     return [Python(*line.split(" ", 1)) for line in done.stdout.splitlines()]
 
@@ -47,13 +47,13 @@ def run(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str
 
 
 def stated(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """Return all that a run said, without the name it was called by."""
+    """Return the exit code and output of a run, without the program's name."""
     return done.returncode, done.stdout, done.stderr.replace("cpuctl.pyz", "cpuctl")
 
 
 @pytest.fixture(scope="session")
 def installed() -> dict[str, tuple[int, str, str]]:
-    """What cpuctl answers with its dependencies as published, C parts and all."""
+    """The answers of cpuctl with its published dependencies, including compiled ones."""
     return {name: stated(run(sys.executable, "-m", "cpuctl", *words)) for name, words in COMMANDS.items()}
 
 
@@ -66,12 +66,12 @@ def build_zipapp(target: Path, pythons: list[Python]) -> Path:
 
 @pytest.fixture(scope="session")
 def zipapp(tmp_path_factory: pytest.TempPathFactory, pythons: list[Python]) -> Path:
-    """Build cpuctl.pyz as make zipapp does."""
+    """Build cpuctl.pyz like ``make zipapp``."""
     return build_zipapp(tmp_path_factory.mktemp("zipapp") / "cpuctl.pyz", pythons)
 
 
 def build_distributions(target: Path, source: Path = ROOT) -> dict[str, Path]:
-    """Build a wheel from an sdist of *source*; return both by their suffix."""
+    """Build a wheel from an sdist of *source*; return both by suffix."""
     words: list[str | Path] = [sys.executable, "-m", "build", "--outdir", target, source]
     subprocess.run(words, check=True, capture_output=True)
     return {"".join(file.suffixes[-1:]): file for file in target.iterdir()}

@@ -40,9 +40,9 @@ def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def fake_cpuctl(tmp_path: Path) -> Path:
-    """Ends ``config check`` with exit code $CONFIG, ``checkpoint verify`` with $STATE; keeps its words.
+    """Ends ``config check`` with exit code $CONFIG, ``checkpoint verify`` with $STATE; records its arguments.
 
-    What it says of the kubelet is $SAID.
+    Its message about the kubelet is $SAID.
     """
     program = tmp_path / "cpuctl"
     program.write_text(
@@ -54,7 +54,7 @@ def fake_cpuctl(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("config", "state"), list(itertools.product((0, 1, 2, 3, 4, 5, 130), (0, 3, 4))))
-def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state: int) -> None:
+def test_only_a_negative_answer_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state: int) -> None:
     stated = "Kubelet 1.36 would not start (flags): unknown flag"
     words = {"CONFIG": str(config), "STATE": str(state), "SAID": stated}
     done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
@@ -73,19 +73,17 @@ def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state:
         ("", False),
     ],
 )
-def test_errors_with_which_a_kubelet_starts_hold_none_back(
-    fake_cpuctl: Path, stated: str, held: bool
-) -> None:
+def test_only_errors_that_stop_a_kubelet_hold_it_back(fake_cpuctl: Path, stated: str, held: bool) -> None:
     done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), CONFIG="3", STATE="3", SAID=stated)
     assert done.returncode == (3 if held else 0)
 
 
 @pytest.mark.parametrize("given", [("--kubelet-version", "1.36"), ()], ids=["", "no release"])
 @pytest.mark.parametrize("case", ["no configuration", "a script starts it", "no unit"])
-def test_what_flags_could_set_holds_no_kubelet_back(
+def test_settings_that_flags_could_change_hold_no_kubelet_back(
     case: str, given: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """On the state files of a kubelet that had the static policies, which flags gave it."""
+    """On the state files of a kubelet that had the static policies, set by flags."""
     files = with_kubelet_files(NodeTree()).files
     files["var/lib/kubelet/config.yaml"] = HEAD
     if case == "no configuration":
@@ -101,8 +99,8 @@ def test_what_flags_could_set_holds_no_kubelet_back(
     assert "unknown whether the kubelet would start; starting it anyway" in done.stderr
 
 
-def test_what_cannot_be_said_holds_no_kubelet_back(tmp_path: Path) -> None:
-    """With the words of cpuctl itself: a node that has a configuration, and nothing that contains flags."""
+def test_an_unknown_answer_holds_no_kubelet_back(tmp_path: Path) -> None:
+    """With the real cpuctl: a node that has a configuration, but no files that contain flags."""
     node = written({**small_machine(), "var/lib/kubelet/config.yaml": STATIC}, tmp_path / "node")
     inputs = f"-m {node} --kubelet-version 1.36"
     cpuctl = tmp_path / "cpuctl"
@@ -123,7 +121,7 @@ def test_what_cannot_be_said_holds_no_kubelet_back(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_inputs_are_options_of_both_questions(fake_cpuctl: Path) -> None:
+def test_inputs_are_passed_to_both_commands(fake_cpuctl: Path) -> None:
     words = {"CPUCTL_INPUTS": "--config-dir /etc/x --kubelet-version 1.36", "CONFIG": "3", "STATE": "0"}
     run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
     inputs = "-q --config-dir /etc/x --kubelet-version 1.36"
@@ -148,12 +146,12 @@ def test_a_file_is_replaced_by_another_one(tmp_path: Path) -> None:
     file.write_text("old\n")
     with file.open() as reader:
         assert run(FOLDER / "write-atomically", file, "echo", "new").returncode == 0
-        assert reader.read() == "old\n", "who had it open reads the old text to its end"
+        assert reader.read() == "old\n", "an open file keeps the old text"
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"a.prom": "new\n"}
     assert file.stat().st_mode & 0o777 == 0o644
 
 
-def test_what_is_half_written_is_no_metric_yet(tmp_path: Path) -> None:
+def test_a_half_written_file_has_no_metrics_suffix(tmp_path: Path) -> None:
     done = run(FOLDER / "write-atomically", tmp_path / "a.prom", "ls", "-A", tmp_path)
     assert done.returncode == 0
     (half,) = (tmp_path / "a.prom").read_text().split()
@@ -161,7 +159,7 @@ def test_what_is_half_written_is_no_metric_yet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_scripts_are_for_any_shell(script: str) -> None:
+def test_scripts_run_in_any_posix_shell(script: str) -> None:
     assert run("sh", "-n", FOLDER / script).returncode == 0
     assert os.access(FOLDER / script, os.X_OK)
     assert (FOLDER / script).read_text().startswith("#!/bin/sh\n")
@@ -174,13 +172,13 @@ def cloud_config() -> dict[str, Any]:
     return document
 
 
-def test_the_cloud_config_is_what_the_files_make() -> None:
+def test_the_cloud_config_is_generated_from_the_files() -> None:
     printed = run(sys.executable, FOLDER / "make-cloud-config").stdout
     assert (FOLDER / "cloud-config.yaml").read_text() == printed
 
 
-def test_the_cloud_config_holds_every_file() -> None:
-    """Keys and types are those of cloud-init's schema of write_files and runcmd."""
+def test_the_cloud_config_contains_every_file() -> None:
+    """Keys and types follow cloud-init's schema of write_files and runcmd."""
     document = cloud_config()
     assert document.keys() == {"write_files", "runcmd"}
     written = {Path(entry["path"]): entry for entry in document["write_files"]}
@@ -194,7 +192,7 @@ def test_the_cloud_config_holds_every_file() -> None:
         assert entry["permissions"] == ("0755" if os.access(file, os.X_OK) else "0644")
 
 
-def test_the_cloud_config_enables_what_there_is() -> None:
+def test_the_cloud_config_enables_exactly_the_installable_units() -> None:
     document = cloud_config()
     assert all(isinstance(word, str) for words in document["runcmd"] for word in words)
     enabled = {words[-1] for words in document["runcmd"] if words[:2] == ["systemctl", "enable"]}
@@ -216,8 +214,8 @@ def test_units_start_programs_by_their_paths(unit: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here")
-def test_systemd_understands_the_units(tmp_path: Path) -> None:
-    """No word but that cpuctl's own programs are not installed on this machine."""
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    """The only complaint is that cpuctl's own programs are not installed on this machine."""
     shutil.copytree(FOLDER, tmp_path / "units")
     units = tmp_path / "units"
     shutil.copy(WATCH, units)
@@ -233,7 +231,7 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
 
 
 def test_the_reservation_is_a_drop_in(tmp_path: Path) -> None:
-    """The very words of the unit, on a machine with two NUMA nodes."""
+    """The unit's own command, on a machine with two NUMA nodes."""
     unit = (FOLDER / "cpuctl-reserve.service").read_text()
     (chosen,) = re.findall(r'"CPUCTL_RESERVE=(.*)"', unit)
     (command,) = re.findall(r"/usr/local/bin/cpuctl (config reserve .*) \$CPUCTL_RESERVE", unit)

@@ -1,4 +1,4 @@
-"""The Containerfile: its rules, its steps by hand, and the image itself where an engine runs."""
+"""The Containerfile: its rules, its steps without an engine, and the image itself if there is one."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ def last(word: str) -> str:
 
 
 def copied(file: Path = FILE) -> list[list[str]]:
-    """Return sources and target of every COPY out of the project."""
+    """Return sources and target of every COPY from the project."""
     return [shlex.split(rest) for word, rest in instructions(file) if word == "COPY" and "--from" not in rest]
 
 
-def test_every_instruction_is_a_plain_one() -> None:
-    """No ADD, which fetches and unpacks, and no HEALTHCHECK, VOLUME or EXPOSE: this is no server."""
+def test_every_instruction_is_a_basic_one() -> None:
+    """No ADD, which fetches and unpacks; no HEALTHCHECK, VOLUME or EXPOSE, because this is not a server."""
     assert {word for word, _ in instructions()} == KNOWN
 
 
-def test_images_are_named_in_full() -> None:
+def test_images_have_full_names() -> None:
     images = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
     assert len(images) == 2
     assert all(re.fullmatch(r"docker\.io/library/python:\$\{PYTHON\}-slim", image) for image in images)
 
 
-def test_the_image_is_nobodys_by_default() -> None:
-    """By number: Kubernetes' runAsNonRoot cannot look up a name."""
+def test_the_image_does_not_run_as_root() -> None:
+    """The user is a number, because Kubernetes' runAsNonRoot cannot look up a name."""
     user, _, group = last("USER").partition(":")
     assert int(user) > 0
     assert int(group) > 0
 
 
-def test_the_program_gets_signals_itself() -> None:
+def test_the_program_receives_signals_directly() -> None:
     assert last("ENTRYPOINT") == '["cpuctl"]'
     assert last("CMD") == '["--help"]'
 
 
 @pytest.mark.parametrize("file", [FILE, ONEFILE], ids=["image", "onefile"])
-def test_all_that_is_copied_is_here(file: Path) -> None:
+def test_all_copied_files_exist(file: Path) -> None:
     sources = [source for *sources, _ in copied(file) for source in sources]
     assert sources
     assert all((ROOT / source).exists() for source in sources)
 
 
 @pytest.mark.packaging
-def test_the_steps_make_a_program_that_answers(tmp_path: Path) -> None:
-    """By hand: with nothing but what is copied, in a virtual environment as the image's."""
+def test_the_steps_install_a_working_program(tmp_path: Path) -> None:
+    """The steps run without an engine: only copied files, in a virtual environment like the image's."""
     opt = tmp_path / "opt"
     source = _copy_all(FILE, tmp_path / "source")
     step = last("RUN").replace("/opt/cpuctl", str(opt)).replace("python -m venv", f"{sys.executable} -m venv")
@@ -74,8 +74,8 @@ def test_the_steps_make_a_program_that_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.packaging
-def test_the_steps_make_a_file_that_brings_its_python(tmp_path: Path) -> None:
-    """By hand: with this Python in the place of the image's."""
+def test_the_steps_build_a_file_with_its_own_python(tmp_path: Path) -> None:
+    """The steps run without an engine, with this Python instead of the image's."""
     step = [rest for word, rest in instructions(ONEFILE) if word == "RUN"][-1]
     assert "python3.12 " in step
     step = step.replace("python3.12 ", f"{sys.executable} ").replace("/dist", str(tmp_path / "dist"))
@@ -100,7 +100,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 @pytest.mark.packaging
-def test_the_image_answers() -> None:
+def test_the_image_runs() -> None:
     engine = shutil.which("docker") or shutil.which("podman")
     if engine is None or subprocess.run([engine, "info"], check=False, capture_output=True).returncode:
         pytest.skip("no container engine runs here")

@@ -1,4 +1,4 @@
-"""Wheel and sdist: what is in them, and that a stranger can install, build and test from them."""
+"""Wheel and sdist: their contents, and that users can install, build and test from them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def files_of(folder: str) -> set[str]:
     return {file.relative_to(ROOT).as_posix() for file in found}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(distributions: dict[str, Path]) -> None:
+def test_the_wheel_contains_only_the_package(distributions: dict[str, Path]) -> None:
     with zipfile.ZipFile(distributions[".whl"]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name and ".data/" not in name}
     assert names == files_of("cpuctl")
     assert distributions[".whl"].name.endswith("-py3-none-any.whl")
 
 
-def test_the_wheel_puts_pages_and_completions_where_they_are_looked_for(
+def test_the_wheel_installs_manual_pages_and_completions_in_standard_paths(
     distributions: dict[str, Path],
 ) -> None:
     with zipfile.ZipFile(distributions[".whl"]) as wheel:
@@ -42,7 +42,7 @@ def test_the_wheel_puts_pages_and_completions_where_they_are_looked_for(
     }
 
 
-def test_the_sdist_holds_all_that_its_tests_need(distributions: dict[str, Path]) -> None:
+def test_the_sdist_contains_everything_that_its_tests_need(distributions: dict[str, Path]) -> None:
     with tarfile.open(distributions[".gz"]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     folders = ("cpuctl", "tests", "fixtures", "docs", "contrib", "constraints", "man", "completions")
@@ -54,7 +54,7 @@ def test_the_sdist_holds_all_that_its_tests_need(distributions: dict[str, Path])
 def test_an_unpacked_sdist_builds_and_passes_its_tests(
     distributions: dict[str, Path], tmp_path: Path
 ) -> None:
-    """The same bytes, from nothing but what is in it; of the tests a few stand for all."""
+    """The wheel has the same bytes, built from nothing but the sdist's content; a few tests represent all."""
     with tarfile.open(distributions[".gz"]) as sdist:
         sdist.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
@@ -69,8 +69,8 @@ def _same(one: Path, other: Path) -> bool:
     return one.read_bytes() == other.read_bytes()
 
 
-def test_the_wheel_installs_and_answers(distributions: dict[str, Path], tmp_path: Path) -> None:
-    """As pipx does it: into an environment of its own, with a program on the path."""
+def test_the_wheel_installs_and_runs(distributions: dict[str, Path], tmp_path: Path) -> None:
+    """As with pipx: into a separate environment, with a program on the path."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     subprocess.run(

@@ -1,4 +1,4 @@
-"""What collects recordings from a cluster: the manifest and the script of ``contrib/fleet``."""
+"""Collecting recordings from a cluster: the manifest and the script of ``contrib/fleet``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POD: dict[str, Any] = DAEMON_SET["spec"]["template"]["spec"]
 NODES = ("worker-1", "worker-2.example.com", "worker-3")
 
 
-def test_the_manifest_is_of_one_piece() -> None:
+def test_the_manifest_is_consistent() -> None:
     labels = DAEMON_SET["spec"]["template"]["metadata"]["labels"]
     assert DAEMON_SET["spec"]["selector"]["matchLabels"].items() <= labels.items()
     assert DAEMON_SET["metadata"]["namespace"] == NAMESPACE["metadata"]["name"]
@@ -27,7 +27,7 @@ def test_the_manifest_is_of_one_piece() -> None:
     assert [each["name"] for each in container["volumeMounts"]] == [each["name"] for each in POD["volumes"]]
 
 
-def test_it_may_read_the_node_and_nothing_else() -> None:
+def test_the_pod_may_only_read_the_node() -> None:
     (container,) = POD["containers"]
     assert all(mount["readOnly"] for mount in container["volumeMounts"])
     security = container["securityContext"]
@@ -38,7 +38,7 @@ def test_it_may_read_the_node_and_nothing_else() -> None:
 
 @pytest.fixture
 def kubectl(tmp_path: Path) -> Path:
-    """Lists a pod a node, and runs what it is told to in a pod here; of $BROKEN it prints half and fails."""
+    """Lists one pod per node, and runs a pod's command locally; for $BROKEN it prints half and fails."""
     program = tmp_path / "kubectl"
     listed = "".join(f"{node} pod-{node}\\n" for node in NODES)
     program.write_text(
@@ -66,7 +66,7 @@ def recorded(directory: Path) -> list[str]:
     return sorted(each.name for each in directory.iterdir())
 
 
-def test_each_recording_is_called_as_its_node(kubectl: Path, tmp_path: Path) -> None:
+def test_each_recording_is_named_after_its_node(kubectl: Path, tmp_path: Path) -> None:
     done = collect(tmp_path / "r", kubectl, CAPTURE="--anonymize")
     assert (done.returncode, done.stderr) == (0, "")
     assert recorded(tmp_path / "r") == [f"{node}.tar.gz" for node in NODES]
@@ -77,7 +77,7 @@ def test_each_recording_is_called_as_its_node(kubectl: Path, tmp_path: Path) -> 
     assert wrong(captures[0]) == ""
 
 
-def test_a_node_that_is_not_recorded_is_told_and_leaves_no_half_file(kubectl: Path, tmp_path: Path) -> None:
+def test_a_node_that_fails_is_reported_and_leaves_no_partial_file(kubectl: Path, tmp_path: Path) -> None:
     done = collect(tmp_path / "r", kubectl, BROKEN="worker-3")
     assert (done.returncode, done.stderr) == (1, "worker-3: not recorded\n")
     assert recorded(tmp_path / "r") == [f"{node}.tar.gz" for node in NODES[:2]]

@@ -1,4 +1,4 @@
-"""What pyproject.toml says of cpuctl: of whom it takes what, and where it runs."""
+"""The metadata in pyproject.toml: dependencies, and supported Pythons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pins(name: str) -> dict[str, str]:
 
 
 def imported(file: Path) -> set[str]:
-    """Return the packages that a source names in its imports, wherever these stand."""
+    """Return all packages that a source file imports, at any level."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
@@ -45,7 +45,7 @@ def all_imported() -> set[str]:
 
 
 def test_the_oldest_constraints_are_the_lower_bounds() -> None:
-    """Those of the extras, too, that the tests are run with."""
+    """Including those of the extras that the tests need."""
     extras = PROJECT["optional-dependencies"]
     tested = next(each for each in map(Requirement, extras["test"]) if each.name == PROJECT["name"])
     optional = [Requirement(each) for name in tested.extras for each in extras[name]]
@@ -64,7 +64,7 @@ def test_every_dependency_has_both_bounds() -> None:
         assert {bound.operator for bound in each.specifier} == {">=", "<"}, each
 
 
-def test_what_the_zipapp_bundles_is_allowed() -> None:
+def test_bundled_versions_of_the_zipapp_are_allowed() -> None:
     allowed = {name.lower(): each for name, each in requirements().items()}
     bundled = pins("zipapp.txt")
     for name, version in bundled.items():
@@ -88,7 +88,7 @@ def test_exactly_the_declared_packages_are_imported() -> None:
     assert third_party == declared | {"celpy", "dask", "distributed", "google", "textual"}
 
 
-def test_classifiers_and_constraints_name_the_same_pythons() -> None:
+def test_classifiers_and_constraints_list_the_same_pythons() -> None:
     prefix = "Programming Language :: Python :: 3."
     classified = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if each.startswith(prefix)]
     assert tuple(classified) == RELEASES
@@ -97,7 +97,7 @@ def test_classifiers_and_constraints_name_the_same_pythons() -> None:
 
 
 @pytest.mark.parametrize("folder", ["cpuctl", "contrib"])
-def test_nothing_is_compiled_for_a_processor(folder: str) -> None:
+def test_there_are_no_compiled_files(folder: str) -> None:
     files = [file for file in (ROOT / folder).rglob("*") if file.is_file()]
     assert files
     assert not [file for file in files if file.suffix in COMPILED]

@@ -1,4 +1,4 @@
-"""The one file that brings its Python, in a root directory with a C library and zlib, and nothing else."""
+"""The single-file program with its own Python, in a root directory with only a C library and zlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGEST = 20_000_000
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Build the file as make onefile does; return it with what was said of it."""
+    """Build the file like ``make onefile``; return it with the last line of the build's output."""
     folder = tmp_path_factory.mktemp("onefile")
     words: list[str | Path] = [sys.executable, ROOT / "contrib" / "onefile" / "build.py", folder]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
@@ -39,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def bare(built: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a root directory of the file, a C library and zlib, an empty /tmp and what the commands read."""
+    """Make a root directory with the file, a C library and zlib, an empty /tmp, and the commands' inputs."""
     root = tmp_path_factory.mktemp("root")
     listed = subprocess.run(["ldd", "/bin/sh"], check=True, capture_output=True, text=True).stdout
     (libc,) = re.findall(r"libc\.so\.6 => (\S+)", listed)
@@ -56,8 +56,10 @@ def bare(built: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> P
     return root
 
 
-def test_it_answers_as_the_installed_one(bare: Path, installed: dict[str, tuple[int, str, str]]) -> None:
-    """No Python, no shell and no variable is in reach, and what it unpacked is gone when it has ended."""
+def test_it_answers_like_the_installed_program(
+    bare: Path, installed: dict[str, tuple[int, str, str]]
+) -> None:
+    """There is no Python, shell or environment variable, and unpacked files are removed at the end."""
     for name, words in COMMANDS.items():
         done = subprocess.run(
             ["/usr/sbin/chroot", bare, "/cpuctl", *words],
@@ -70,7 +72,7 @@ def test_it_answers_as_the_installed_one(bare: Path, installed: dict[str, tuple[
     assert list((bare / "tmp").iterdir()) == []
 
 
-def test_it_tells_the_c_library_that_it_needs(built: tuple[Path, str]) -> None:
+def test_the_build_reports_the_required_c_library(built: tuple[Path, str]) -> None:
     file, reported = built
     size = file.stat().st_size
     assert re.fullmatch(rf"{file}: {size} bytes, for glibc 2\.\d\d and later", reported)
@@ -80,8 +82,8 @@ def test_it_tells_the_c_library_that_it_needs(built: tuple[Path, str]) -> None:
     assert [int(part) for part in needed] <= [int(part) for part in here]
 
 
-def test_the_libraries_that_it_brings_are_its_own() -> None:
-    """What cpuctl starts gets the variables that cpuctl was started with."""
+def test_child_processes_do_not_get_the_bundled_libraries() -> None:
+    """Programs that cpuctl starts get the variables with which cpuctl was started."""
     probe = "import os; print(os.environ.get('LD_LIBRARY_PATH', 'unset'))"
     start = (ROOT / "contrib" / "onefile" / "start.py").read_text().partition("from cpuctl")[0]
     for given, wanted in (({}, "unset"), ({"LD_LIBRARY_PATH_ORIG": "/mine"}, "/mine")):

@@ -1,4 +1,4 @@
-"""A policy that a stranger wrote by the page alone, in a package of its own beside an installed cpuctl."""
+"""A policy written from the documentation alone, in a separate package next to an installed cpuctl."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATIC = "--cpu-manager-policy=static --reserved-cpus=0-1"
 
 
 def written(folder: Path) -> Path:
-    """Write what the page shows: the class into a module, the entry point into a project of its own."""
+    """Write the page's example: the class into a module, the entry point into a separate project."""
     page = PAGE.read_text()
     text, entry = (re.findall(f"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("python", "toml"))
     folder.mkdir()
@@ -42,7 +42,7 @@ def written(folder: Path) -> Path:
     return folder
 
 
-def test_it_is_found_by_its_name_and_in_its_file(distributions: dict[str, Path], tmp_path: Path) -> None:
+def test_a_policy_is_found_by_name_and_by_file(distributions: dict[str, Path], tmp_path: Path) -> None:
     project = written(tmp_path / "my-policies")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     for packages in ((distributions[".whl"],), (project,)):

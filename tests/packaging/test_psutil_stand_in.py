@@ -1,4 +1,4 @@
-"""With the stand-in for the compiled part of psutil, in ``cpuctl.pyz``, the same kubelets are found."""
+"""With the substitute for psutil's compiled part in ``cpuctl.pyz``, the same kubelets are found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ assert bool(sys.argv[1]) is not hasattr(psutil._psplatform.cext, "users")
 """
 
 
-def test_it_is_of_the_release_that_is_pinned() -> None:
+def test_the_stand_in_is_for_the_pinned_release() -> None:
     pins = (ROOT / "constraints" / "zipapp.txt").read_text(encoding="utf-8").splitlines()
     pinned = next(line.split()[0].partition("==")[2] for line in pins if line.startswith("psutil=="))
     assert f"\nversion = {pinned.replace('.', '')}\n" in STAND_IN.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_it_is_of_the_release_that_is_pinned() -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Make a node's files with a kubelet, one that wrote over its command line, a zombie and a bystander."""
+    """Make a node's files: a kubelet, one that overwrote its command line, a zombie, and another process."""
     commands = {70: "kubelet\0--v=2\0", 71: "/bin/k3s server", 72: "kubelet\0", 73: "sh\0-c\0kubelet\0"}
     for pid, command in commands.items():
         process = tmp_path / "proc" / str(pid)

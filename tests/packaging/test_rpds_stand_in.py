@@ -1,4 +1,4 @@
-"""The stand-in for rpds that ``cpuctl.pyz`` bundles behaves as rpds does, as far as it is used."""
+"""The substitute for rpds that ``cpuctl.pyz`` bundles behaves like rpds in all used functions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ STAND_IN = load()
 
 
 def steps_taken(collection: Any, steps: list[tuple[Any, ...]]) -> Any:
-    """Change a collection step by step; a key that is not there to remove is a step, too."""
+    """Change a collection step by step; removing a missing key is a step, too."""
     seen = [collection]
     for name, *arguments in steps:
         try:
@@ -84,13 +84,13 @@ def plain(seen: list[Any]) -> list[Any]:
 
 
 @given(MAP_STEPS)
-def test_a_map_goes_the_same_way(steps: list[tuple[Any, ...]]) -> None:
+def test_a_map_changes_in_the_same_way(steps: list[tuple[Any, ...]]) -> None:
     theirs, ours = (plain(steps_taken(each.HashTrieMap(), steps)) for each in (rpds, STAND_IN))
-    assert ours == theirs, "also what was before each step is still as it was"
+    assert ours == theirs, "earlier versions are unchanged, too"
 
 
 @given(SET_STEPS)
-def test_a_set_goes_the_same_way(steps: list[tuple[Any, ...]]) -> None:
+def test_a_set_changes_in_the_same_way(steps: list[tuple[Any, ...]]) -> None:
     theirs, ours = (steps_taken(each.HashTrieSet(), steps) for each in (rpds, STAND_IN))
     assert [sorted(each) for each in ours] == [sorted(each) for each in theirs]
 
@@ -110,8 +110,8 @@ def test_a_map_is_converted_once() -> None:
     assert made == STAND_IN.HashTrieMap([("a", 1)])
 
 
-def test_lint_finds_the_same_with_it(tmp_path: Path) -> None:
-    """The one command that validates against a schema, with mistakes of every kind that a schema finds."""
+def test_lint_finds_the_same_with_the_stand_in(tmp_path: Path) -> None:
+    """The only command that validates against a schema, with every kind of schema error."""
     pods = tmp_path / "pods.yaml"
     pods.write_text(WRONG)
     theirs, ours = (lint(which, pods) for which in ("rpds", "stand-in"))

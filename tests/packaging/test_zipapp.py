@@ -1,4 +1,4 @@
-"""``cpuctl.pyz`` alone: no installed package, no environment, every Python, another processor."""
+"""``cpuctl.pyz`` alone: without installed packages or environment, any Python, another processor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALONE = ["-I", "-S"]
 
 
 @pytest.mark.parametrize("release", ["3.11", "3.12", "3.13", "3.14"])
-def test_it_answers_as_the_installed_one(
+def test_it_answers_like_the_installed_program(
     release: str, pythons: list[Python], zipapp: Path, installed: dict[str, tuple[int, str, str]]
 ) -> None:
     programs = [each.program for each in pythons if each.release == release]
@@ -29,9 +29,7 @@ def test_it_answers_as_the_installed_one(
         assert stated(run(programs[0], *ALONE, zipapp, *words)) == installed[name], name
 
 
-def test_it_runs_from_a_place_that_nobody_can_write_to(
-    zipapp: Path, tmp_path: Path, pythons: list[Python]
-) -> None:
+def test_it_runs_from_a_read_only_directory(zipapp: Path, tmp_path: Path, pythons: list[Python]) -> None:
     copy = tmp_path / "read-only" / "cpuctl"
     copy.parent.mkdir()
     shutil.copy(zipapp, copy)
@@ -47,7 +45,7 @@ def test_the_same_sources_give_the_same_bytes(zipapp: Path, tmp_path: Path, pyth
     assert again.read_bytes() == zipapp.read_bytes()
 
 
-def test_it_tells_what_is_in_it(zipapp: Path, pythons: list[Python]) -> None:
+def test_it_contains_a_list_of_its_contents(zipapp: Path, pythons: list[Python]) -> None:
     with zipfile.ZipFile(zipapp) as archive:
         names = archive.namelist()
         contents = json.loads(archive.read("CONTENTS.json"))
@@ -57,7 +55,7 @@ def test_it_tells_what_is_in_it(zipapp: Path, pythons: list[Python]) -> None:
 
 
 def test_modules_have_bytecode_and_a_source(zipapp: Path, pythons: list[Python]) -> None:
-    """Bytecode is what makes it start fast; sources are what tracebacks show and other Pythons run."""
+    """Bytecode makes it start fast; sources are for tracebacks and for other Pythons."""
     with zipfile.ZipFile(zipapp) as archive:
         names = archive.namelist()
     kinds = {name.split("/")[1] for name in names if name.startswith("bytecode/")}
@@ -77,8 +75,8 @@ def test_modules_have_bytecode_and_a_source(zipapp: Path, pythons: list[Python])
         assert (shown, int(length) > 0) == ("cpuctl.pyz/cpuctl/cpuset.py", True), done.stderr
 
 
-def test_an_old_python_is_told_what_is_missing(zipapp: Path) -> None:
-    """Where one is at hand; otherwise by the text, which Python 3.6 and later must be able to read."""
+def test_an_old_python_gets_an_error_with_a_hint(zipapp: Path) -> None:
+    """The text must be readable for Python 3.6 and later; skipped if no old Python is installed."""
     old = next(iter(sorted(Path.home().glob(".pyenv/versions/3.[6-9]*/bin/python3"))), None)
     if old is None:
         pytest.skip("there is no Python before 3.11 here")
@@ -107,7 +105,7 @@ def test_another_processor_runs_it(
 def test_python_3_14_runs_it(
     zipapp: Path, tmp_path: Path, installed: dict[str, tuple[int, str, str]]
 ) -> None:
-    """CPython 3.14 for WebAssembly, from npm: the proof where there is no other 3.14."""
+    """CPython 3.14 for WebAssembly, from npm, which works even if there is no other 3.14."""
     if shutil.which("npm") is None:
         pytest.skip("there is no npm here")
     fetched: list[str | Path] = ["npm", "install", "--silent", "--prefix", tmp_path, "pyodide@314.0.7"]

@@ -1,6 +1,6 @@
-"""Run cpuctl many times in children of one process that has all of it loaded: as others, on other disks.
+"""Run cpuctl many times in children of one process that has loaded all of it: as other users, on other disks.
 
-A user who may not read the interpreter's files can still be played: nothing is left to import.
+This also works for users who may not read the interpreter's files, because everything is already imported.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
 
 
 def without_mounts(directory: Path) -> str:
-    """Say why nothing can be mounted here, at *directory*; empty where it can."""
+    """Return why nothing can be mounted at *directory* here; empty if it can."""
     words = [*OWN_MOUNTS, "mount", "-t", "tmpfs", "none", str(directory)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -91,7 +91,7 @@ def without_mounts(directory: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Who runs a command, and what it may do: *stdout* names a file in its place."""
+    """The user and limits of a command; *stdout* is a file to use instead."""
 
     user: int | None = None
     stdout: str = ""
@@ -108,10 +108,10 @@ class Ended:
 
 
 class Forks:
-    """A process that runs command lines, one after the other, each in a child of its own."""
+    """A process that runs command lines one after the other, each in a new child."""
 
     def __init__(self, *before: str) -> None:
-        """Start it behind the words *before*, such as those that give it mounts of its own."""
+        """Start it with the command prefix *before*, such as one that gives it its own mounts."""
         self._process = subprocess.Popen(
             [*before, sys.executable, "-c", _PARENT],
             stdin=subprocess.PIPE,
@@ -126,17 +126,17 @@ class Forks:
         return Ended(answer["code"], answer["out"], answer["err"])
 
     def shell(self, command: str) -> None:
-        """Run a command of the shell, which must succeed, where command lines run."""
+        """Run a shell command, which must succeed, in the same environment."""
         code = self._ask({"shell": command})["code"]
         assert code == 0, command
 
     def files(self, directory: Path) -> dict[str, str]:
-        """Return what stands below a directory there: the content of every file by its path."""
+        """Return the content of every file below a directory there, by path."""
         found: dict[str, str] = self._ask({"tree": str(directory)})["files"]
         return found
 
     def end(self) -> None:
-        """Let the process end, and wait for that."""
+        """End the process, and wait for it."""
         self._process.communicate()
 
     def _ask(self, job: dict[str, object]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Inputs as large as any node's: thousands of pods, and CPUs by the thousand on 64 NUMA nodes."""
+"""Inputs as large as any node's: thousands of pods, and thousands of CPUs on 64 NUMA nodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pods(count: int) -> Iterator[dict[str, Any]]:
 
 
 def write_pods(path: Path, count: int) -> Path:
-    """Write pods as the one List that kubectl prints."""
+    """Write pods as a List, like kubectl."""
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(pods(count))}))
     return path
 

@@ -1,4 +1,4 @@
-"""What a command costs as a process: seconds on a CPU, and memory at most."""
+"""The cost of a command as a process: CPU seconds and peak memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.robustness.forks import PROJECT
 
-# Not what wait4 tells: to that, a process starts as large as the one that it was forked from.
+# Not from wait4, for which a process starts as large as the one that it was forked from.
 _PROGRAM = """
 import json, sys, time
 from cpuctl.__main__ import main
@@ -26,7 +26,7 @@ except SystemExit as ended:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """How a process ended, the seconds it took a CPU, and the most memory it held, in MiB."""
+    """How a process ended, its CPU seconds, and its peak memory in MiB."""
 
     code: int
     seconds: float
@@ -34,7 +34,7 @@ class Cost:
 
 
 def cost(words: Sequence[str]) -> Cost:
-    """Run cpuctl with *words*, the answer thrown away."""
+    """Run cpuctl with *words*, and discard its output."""
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *words],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Full and read-only disks, and files that may not grow: what was there stays, and nothing is added."""
+"""Full and read-only disks, and limits on file sizes: existing files stay, and nothing is added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRITING = {
     "migrated": f"checkpoint migrate -q {NODE}/node.tar.xz --to 1.37 --force --write-state {{disk}}",
     "repaired": f"checkpoint repair -q {NODE}/node.tar.xz {ON_36} --pods {NODE}/pods.json"
     " --force --write-state {disk}",
-    "in place": f"checkpoint repair -q {{disk}} {MACHINE} {STATIC} {ON_36} --pods {{disk}}/nobody.json --yes",
+    "in place": f"checkpoint repair -q {{disk}} {MACHINE} {STATIC} {ON_36} --pods {{disk}}/none.json --yes",
 }
 """A command line for everything that writes files, by what it writes."""
 
@@ -42,7 +42,7 @@ REASONS = {
 
 @pytest.fixture(scope="module")
 def own_mounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    """A place for mounts that nobody else sees."""
+    """A private mount namespace."""
     if reason := without_mounts(tmp_path_factory.mktemp("mount")):
         pytest.skip(reason)
     forks = Forks(*OWN_MOUNTS)
@@ -62,7 +62,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def disk(own_mounts: Forks, tmp_path: Path) -> Path:
-    """A disk of 16 pages, an older file under every name on it."""
+    """A disk of 16 pages, with an older file under every name."""
     path = tmp_path / "disk"
     path.mkdir()
     own_mounts.shell(f"mount -t tmpfs -o size=64k none {shlex.quote(str(path))}")
@@ -70,7 +70,7 @@ def disk(own_mounts: Forks, tmp_path: Path) -> Path:
     for name in names:
         own_mounts.shell(f"echo mine > {shlex.quote(str(path / name))}")
     own_mounts.shell(f"echo '{STATE}' > {shlex.quote(str(path / 'cpu_manager_state'))}")
-    own_mounts.shell(f'echo \'{{"kind":"List","apiVersion":"v1","items":[]}}\' > {path}/nobody.json')
+    own_mounts.shell(f'echo \'{{"kind":"List","apiVersion":"v1","items":[]}}\' > {path}/none.json')
     return path
 
 
@@ -84,8 +84,8 @@ def spoil(forks: Forks, disk: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", REASONS)
 @pytest.mark.parametrize("what", WRITING)
-def test_what_was_there_stays(what: str, how: str, own_mounts: Forks, disk: Path, root: Path) -> None:
-    """The error names the file and the reason; no half-written and no temporary file is left."""
+def test_existing_files_stay(what: str, how: str, own_mounts: Forks, disk: Path, root: Path) -> None:
+    """The error names the file and the reason; no half-written or temporary file is left."""
     if what == "in place":
         own_mounts.shell(f"rm {shlex.quote(str(disk / 'memory_manager_state'))}")
     spoil(own_mounts, disk, how)
@@ -98,7 +98,7 @@ def test_what_was_there_stays(what: str, how: str, own_mounts: Forks, disk: Path
 
 
 @pytest.mark.parametrize("how", REASONS)
-def test_the_way_out_is_told(how: str, own_mounts: Forks, disk: Path) -> None:
+def test_the_hint_suggests_another_file(how: str, own_mounts: Forks, disk: Path) -> None:
     spoil(own_mounts, disk, how)
     done = own_mounts.run(shlex.split(WRITING["topology.svg"].format(disk=disk)))
     assert "hint: " in done.err
@@ -106,7 +106,7 @@ def test_the_way_out_is_told(how: str, own_mounts: Forks, disk: Path) -> None:
 
 
 @pytest.mark.parametrize("what", [name for name in WRITING if name != "in place"])
-def test_a_file_that_may_not_grow_leaves_the_old_one(
+def test_a_file_size_limit_leaves_the_old_file(
     what: str, own_mounts: Forks, root: Path, tmp_path: Path
 ) -> None:
     name = what if "." in what else "cpu_manager_state"
@@ -136,11 +136,11 @@ ANSWERS = (
 
 
 @pytest.mark.parametrize("line", ANSWERS)
-def test_an_answer_that_nobody_keeps_is_no_success(line: str, own_mounts: Forks, root: Path) -> None:
+def test_an_answer_that_cannot_be_written_is_a_failure(line: str, own_mounts: Forks, root: Path) -> None:
     done = own_mounts.run(shlex.split(line.format(root=root)), Circumstances(stdout="/dev/full"))
     assert done.code == 5
     assert "error: stdout: the answer cannot be written: no space left on the device" in done.err
 
 
-def test_the_project_is_where_commands_run() -> None:
+def test_commands_run_in_the_project() -> None:
     assert (PROJECT / NODE / "node.tar.xz").is_file()

@@ -1,4 +1,4 @@
-"""Links on the way to a node's files: as chroot would, and never out of the root."""
+"""Links in the paths of a node's files are resolved as by chroot, and never lead out of the root."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(*words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A mounted node, whose kubelet's directory is on a disk of its own; the host has such a disk, too."""
+    """A mounted node whose kubelet's directory is on a separate disk; the host has such a disk, too."""
     path = tmp_path / "root"
     for name, text in {
         "sys/devices/system/cpu/online": "0\n",
@@ -58,7 +58,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def disk(tmp_path: Path) -> Path:
-    """Make a directory of the host with state files that need a repair, and name it."""
+    """Make a directory on the host with state files that need a repair, and return it."""
     directory = tmp_path / "disk"
     write_states(directory)
     text = (directory / "cpu_manager_state").read_text()
@@ -80,10 +80,10 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("what", ["directory", "files"])
-def test_the_hosts_own_files_are_never_taken_for_the_nodes(
+def test_the_hosts_files_are_never_taken_for_the_nodes(
     command: str, what: str, root: Path, tmp_path: Path
 ) -> None:
-    """An absolute link begins at the root, where nothing is mounted yet: that is said, not passed over."""
+    """An absolute link starts at the root, where nothing is mounted yet; this is an error."""
     hosts = disk(tmp_path)
     before = texts(hosts)
     if what == "directory":
@@ -100,7 +100,7 @@ def test_the_hosts_own_files_are_never_taken_for_the_nodes(
 
 
 @pytest.mark.parametrize("command", ["repair", "migrate"])
-def test_what_leads_out_of_the_root_is_refused(command: str, root: Path, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_the_root_is_rejected(command: str, root: Path, tmp_path: Path) -> None:
     hosts = disk(tmp_path)
     before = texts(hosts)
     (root / HOME).symlink_to("../../../disk")
@@ -125,8 +125,8 @@ def test_links_below_the_root_are_followed(command: str, root: Path, tmp_path: P
         assert list(mounted.glob("cpu_manager_state.*.bak"))
 
 
-def test_a_directory_that_becomes_a_link_all_the_time_is_never_left(root: Path, tmp_path: Path) -> None:
-    """Between looking and writing: the file is reached by the descriptor of what was looked at."""
+def test_a_directory_repeatedly_replaced_by_a_link_is_never_left(root: Path, tmp_path: Path) -> None:
+    """Even if it changes between check and write: the file is opened relative to the checked descriptor."""
     hosts = disk(tmp_path)
     before = texts(hosts)
     write_states(root / HOME)
@@ -151,7 +151,7 @@ def test_a_directory_that_becomes_a_link_all_the_time_is_never_left(root: Path, 
     assert texts(hosts) == before
 
 
-def test_a_linked_configuration_counts(root: Path, tmp_path: Path) -> None:
+def test_a_linked_configuration_is_read(root: Path, tmp_path: Path) -> None:
     (root / HOME).mkdir()
     (root / "opt").mkdir()
     (root / "opt/kubelet.yaml").write_text(STATIC)
@@ -166,7 +166,7 @@ def test_a_linked_configuration_counts(root: Path, tmp_path: Path) -> None:
         assert "--kubelet-config" in gone.stderr
 
 
-def test_new_files_are_made_for_the_node_below_the_root(root: Path) -> None:
+def test_new_state_files_are_for_the_node_below_the_root(root: Path) -> None:
     (root / HOME).mkdir()
     (root / HOME / "config.yaml").write_text(STATIC.replace("'0'", "'0-63'"))
     done = run("checkpoint", "new", "--root", str(root), "--kubelet-version", "1.36", "-o", "json")
@@ -198,9 +198,7 @@ def fifo(path: Path) -> None:
     ids=lambda words: " ".join(words[:3]),
 )
 @pytest.mark.parametrize("name", ["cpu_manager_state", "memory_manager_state"])
-def test_a_pipe_in_the_place_of_a_state_file_is_refused(
-    words: tuple[str, ...], name: str, root: Path
-) -> None:
+def test_a_pipe_instead_of_a_state_file_is_rejected(words: tuple[str, ...], name: str, root: Path) -> None:
     write_states(root / HOME)
     (root / HOME / name).unlink()
     fifo(root / HOME / name)
@@ -211,14 +209,14 @@ def test_a_pipe_in_the_place_of_a_state_file_is_refused(
     )
 
 
-def test_a_pipe_in_the_place_of_the_configuration_is_refused(root: Path) -> None:
+def test_a_pipe_instead_of_the_configuration_is_rejected(root: Path) -> None:
     fifo(root / HOME / "config.yaml")
     done = run("config", "show", "-m", str(root), seconds=30)
     assert (done.returncode, done.stdout) == (4, "")
     assert f"/{HOME}/config.yaml: expected a regular file, found a pipe" in done.stderr
 
 
-def test_pipes_among_manifests_and_drop_ins_are_never_waited_for(tmp_path: Path) -> None:
+def test_pipes_among_manifests_and_drop_ins_do_not_block(tmp_path: Path) -> None:
     pods = tmp_path / "pods"
     shutil.copytree(PROJECT / "fixtures/pods", pods)
     fifo(pods / "a.yaml")
@@ -240,7 +238,7 @@ def filled(path: Path, text: str) -> Iterator[Path]:
     thread.join()
 
 
-def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
+def test_a_pipe_given_as_argument_is_read(tmp_path: Path) -> None:
     state = (write_states(tmp_path / "state") / "cpu_manager_state").read_text()
     with filled(tmp_path / "pipe", state) as pipe:
         assert run("checkpoint", "dump", str(pipe), seconds=30).returncode == 0
@@ -260,13 +258,13 @@ def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
     ],
     ids=lambda words: words[-1],
 )
-def test_a_device_without_an_end_is_not_read(words: tuple[str, ...], device: str) -> None:
+def test_an_endless_device_is_not_read(words: tuple[str, ...], device: str) -> None:
     done = run(*words, device, seconds=20)
     assert (done.returncode, done.stdout) == (4, "")
     assert f"{device}: is a device, expected a file" in done.stderr
 
 
-def test_standard_input_from_a_device_without_an_end_is_not_read() -> None:
+def test_standard_input_from_an_endless_device_is_not_read() -> None:
     with Path("/dev/zero").open("rb") as zero:
         done = subprocess.run(
             [sys.executable, "-m", "cpuctl", "plan", "-m", MACHINE, "-f", "-"],
@@ -281,7 +279,7 @@ def test_standard_input_from_a_device_without_an_end_is_not_read() -> None:
     assert "<stdin>: is a device, expected a file" in done.stderr
 
 
-def test_nothing_is_still_something_to_read() -> None:
+def test_dev_null_is_read_as_an_empty_file() -> None:
     done = run("plan", "-m", MACHINE, "-f", "/dev/null")
     assert "no pod" in done.stderr or "empty" in done.stderr
     assert done.returncode == 4
@@ -290,7 +288,7 @@ def test_nothing_is_still_something_to_read() -> None:
 # No configuration
 
 
-def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_without_a_configuration(root: Path, tmp_path: Path) -> None:
     write_states(root / HOME)
     write_pods(tmp_path / "running.json")
     before = texts(root / HOME)
@@ -319,7 +317,7 @@ def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path
         assert not list(tmp_path.glob("*_state"))
 
 
-def test_no_assignment_is_given_up_on_a_machine_that_is_only_described(root: Path, tmp_path: Path) -> None:
+def test_no_assignment_is_released_with_only_a_machine_description(root: Path, tmp_path: Path) -> None:
     before = texts(write_states(root / HOME))
     state, on_36 = str(root / HOME), ("-m", MACHINE, "--kubelet-version", "1.36")
     for words in (
@@ -333,18 +331,18 @@ def test_no_assignment_is_given_up_on_a_machine_that_is_only_described(root: Pat
         assert f"error: {MACHINE}: the kubelet configuration is unknown" in done.stderr
         assert "--kubelet-config" in done.stderr
         assert texts(root / HOME) == before
-    assert run("checkpoint", "repair", state, *on_36).returncode == 0, "what would change may still be asked"
+    assert run("checkpoint", "repair", state, *on_36).returncode == 0, "a dry run is possible"
 
 
-def test_no_control_group_is_changed_where_no_configuration_is(root: Path) -> None:
-    """Before anything else is looked at, so that no real hierarchy is needed here."""
+def test_no_control_group_is_changed_without_a_configuration(root: Path) -> None:
+    """This is checked first, so that no real hierarchy is needed here."""
     (root / "sys/fs/cgroup").mkdir(parents=True)
     done = run("cgroups", "apply", "--root", str(root), "a/b/c=0", "--yes")
     assert (done.returncode, done.stdout) == (4, "")
     assert f"error: {root}: /{HOME}/config.yaml: the kubelet configuration is unknown" in done.stderr
 
 
-def test_what_is_assumed_is_said(root: Path) -> None:
+def test_assumptions_are_reported(root: Path) -> None:
     (root / HOME).mkdir()
     for words in (
         ("plan", "-T", "a=1/1"),

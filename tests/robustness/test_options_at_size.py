@@ -1,6 +1,6 @@
 """Every option of the static policy on a machine of 4,096 CPUs and 16 NUMA nodes.
 
-On more, a kubelet that aligns walks so many sets of nodes that it does not answer.
+With more nodes, a kubelet that aligns visits so many sets of nodes that it never finishes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIXED = (
 
 
 def kubelet(options: str, policy: str) -> str:
-    """Write the flags of a kubelet that has these policy options switched on."""
+    """Write the flags of a kubelet with these policy options enabled."""
     switched = (f"--cpu-manager-policy-options={name}=true" for name in options.split())
     return " ".join((*FIXED, f"--topology-manager-policy={policy}", *switched))
 
@@ -48,9 +48,7 @@ def kubelet(options: str, policy: str) -> str:
         ),
     ],
 )
-def test_every_pod_gets_cpus_of_its_own(
-    options: str, policy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_pod_gets_its_own_cpus(options: str, policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run(
             [

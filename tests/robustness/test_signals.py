@@ -1,4 +1,4 @@
-"""Signals that end a command, and readers that go away: no half answer on stderr, no file, no traceback."""
+"""Signals that end a command, and closed output pipes: no partial answer on stderr, no file, no traceback."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ ANSWERING = (
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("line", READING)
-def test_a_signal_ends_it_quietly(line: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_a_command_quietly(line: str, number: signal.Signals, tmp_path: Path) -> None:
     """A shell shows death by SIGTERM as 143."""
     words = [sys.executable, "-m", "cpuctl", *shlex.split(line.format(tmp_path, tmp_path, tmp_path))]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=PROJECT) as process:
         assert process.stdin is not None
-        # More than a pipe holds: once all of it is taken, the process is reading and waits for the end.
+        # More than a pipe holds: once everything is written, the process is reading and waits for more.
         process.stdin.write(b"# a comment\n" * 100_000)
         process.stdin.flush()
         process.send_signal(number)
@@ -76,7 +76,7 @@ ENDED_WHILE_WRITING = (
 
 
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
-def test_ended_in_the_middle_of_a_file_nothing_is_left_of_it(name: str, tmp_path: Path) -> None:
+def test_a_signal_during_a_write_leaves_no_file(name: str, tmp_path: Path) -> None:
     words = ["plan", "-q", *shlex.split(SHORT), "-T", "a=1/1,1Gi", "--html", str(tmp_path / "a.html")]
     command = [sys.executable, "-c", ENDED_WHILE_WRITING.format(name), *words]
     done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True)
@@ -85,7 +85,7 @@ def test_ended_in_the_middle_of_a_file_nothing_is_left_of_it(name: str, tmp_path
 
 
 @pytest.mark.parametrize("line", ANSWERING)
-def test_a_reader_that_has_gone_ends_it_quietly(line: str, tmp_path: Path) -> None:
+def test_a_closed_stdout_ends_a_command_quietly(line: str, tmp_path: Path) -> None:
     """A shell shows death by SIGPIPE as 141."""
     (tmp_path / "sys").mkdir()
     reading, writing = os.pipe()

@@ -1,4 +1,4 @@
-"""Large machines and many pods, in bounded memory; ``python -m tests.benchmarks`` tells times."""
+"""Large machines and many pods in bounded memory; ``python -m tests.benchmarks`` measures times."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_4096_cpus_on_64_numa_nodes_are_counted(capsys: Captured) -> None:
     assert (summary["cpus"], summary["numaNodes"], summary["sockets"]) == (4096, 64, 8)
 
 
-def test_64_nodes_without_cpus_or_without_memory_are_told(capsys: Captured) -> None:
-    """As memory expanders make them: every other node has memory alone, the rest CPUs alone."""
+def test_64_nodes_without_cpus_or_without_memory_are_reported(capsys: Captured) -> None:
+    """As with memory expanders: every other node has only memory, the rest only CPUs."""
     nodes = "/".join(f"{number}:{number // 2 if number % 2 == 0 else ''}" for number in range(64))
     memory = "/".join("0" if number % 2 == 0 else "64Gi" for number in range(64))
     uneven = f"synthetic:1s64n32c1t,l3=1,nodes={nodes},mem={memory}"
@@ -44,7 +44,7 @@ def test_64_nodes_without_cpus_or_without_memory_are_told(capsys: Captured) -> N
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_plan_of_110_pods_takes_less_than_60_mib(form: str, tmp_path: Path) -> None:
-    """As many pods as a kubelet takes by default."""
+    """110 is the kubelet's default limit of pods."""
     done = cost(plan(tmp_path, 110, form))
     assert done.code == 0
     assert done.mebibytes < 60
@@ -68,7 +68,9 @@ DOCUMENT = {
 
 
 @pytest.mark.parametrize("document", [DOCUMENT, {"kind": "A"}, {"items": [{"a": 1}] * 3}])
-def test_answers_are_the_same_in_pieces(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_written_in_pieces_are_the_same(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = yaml.dump(
         json.loads(json.dumps(document)),
         Dumper=yaml.CSafeDumper,
@@ -90,8 +92,8 @@ def written(renderer: Any, document: dict[str, Any], monkeypatch: pytest.MonkeyP
     return stdout.read()
 
 
-def test_yaml_is_never_made_of_many_items_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyYAML needs ten times the memory of what it is given: 870 MB for 5,000 pods."""
+def test_yaml_is_written_item_by_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML needs ten times the memory of its input: 870 MB for 5,000 pods."""
     given: list[int] = []
     monkeypatch.setattr(yaml, "dump", lambda piece, *_, **__: given.append(len(json.dumps(piece))))
     written(as_yaml, {"pods": [{"name": "a" * 100}] * 50}, monkeypatch)

@@ -1,4 +1,4 @@
-"""Runs at the same time, runs that were killed, and answers that nobody takes: what is said holds."""
+"""Concurrent runs, killed runs, and answers that cannot be written: reports are true."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FULL = Path("/dev/full")
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """Return a directory with a file that needs a repair: somebody in it is gone."""
+    """Return a directory with a file that needs a repair: one of its pods is gone."""
     odd = replace(
         CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
@@ -81,10 +81,10 @@ MIGRATE = ("checkpoint", "migrate", "state", "--to", "1.37", "--yes", "-q")
 
 @pytest.mark.parametrize("words", [REPAIR, MIGRATE], ids=["repair", "migrate"])
 @pytest.mark.parametrize("attempt", range(3))
-def test_of_runs_at_the_same_time_one_wins_and_the_others_touch_nothing(
+def test_one_of_concurrent_runs_wins_and_the_others_change_nothing(
     words: tuple[str, ...], attempt: int, state: Path, tmp_path: Path
 ) -> None:
-    """Who comes second is refused, or finds the work done: nobody takes another's file for its own."""
+    """A later run is rejected, or finds the work done: no run takes another's file for its own."""
     before = texts(state)
     done = ends([start(tmp_path, *words, "-o", "json") for _ in range(4)])
     assert {code for code, _, _ in done} <= {0, 5}, done
@@ -101,8 +101,8 @@ def test_of_runs_at_the_same_time_one_wins_and_the_others_touch_nothing(
     assert {*after} == {*before, *backups}
 
 
-def test_runs_into_one_directory_do_not_mix(tmp_path: Path) -> None:
-    """Each writes two files: both are of one run."""
+def test_concurrent_runs_into_one_directory_do_not_mix(tmp_path: Path) -> None:
+    """Each run writes two files: both are from the same run."""
     (tmp_path / "new").mkdir()
     plans = [
         (
@@ -126,8 +126,8 @@ def test_runs_into_one_directory_do_not_mix(tmp_path: Path) -> None:
     assert len(cpus(held)) == blocks[0]["size"] >> 30
 
 
-def test_a_run_holds_what_it_reads_until_it_has_looked_again(state: Path, tmp_path: Path) -> None:
-    """The lock is taken before the first file is read: here that takes until a pipe is filled."""
+def test_a_run_locks_state_files_until_it_has_read_them_again(state: Path, tmp_path: Path) -> None:
+    """The lock is taken before the first file is read, which here blocks until a pipe is filled."""
     os.mkfifo(tmp_path / "pods.json")
     words = [word if word != "running.json" else "pods.json" for word in REPAIR]
     first = start(tmp_path, *words)
@@ -141,7 +141,7 @@ def test_a_run_holds_what_it_reads_until_it_has_looked_again(state: Path, tmp_pa
     assert code == 0, error
 
 
-def test_a_lock_of_one_run_is_no_obstacle_to_itself(state: Path) -> None:
+def test_a_run_can_take_its_own_lock_again(state: Path) -> None:
     from cpuctl.root_directory import HOST
 
     alias = state.with_name("alias")
@@ -157,11 +157,11 @@ def test_a_lock_of_one_run_is_no_obstacle_to_itself(state: Path) -> None:
     assert store._held == {}
 
 
-# What is said after a write
+# Reports after a write
 
 
 def fail_after(monkeypatch: pytest.MonkeyPatch, module: object, done: int) -> None:
-    """Let the directory fail to reach the disk from the sync after *done* others on."""
+    """Let every sync of the directory fail after *done* successful ones."""
     calls = iter(range(1000))
 
     def sync(directory: object) -> None:
@@ -172,7 +172,7 @@ def fail_after(monkeypatch: pytest.MonkeyPatch, module: object, done: int) -> No
     monkeypatch.setattr(module, "sync_directory", sync)
 
 
-def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_file_is_not_reported_as_written(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = texts(state)
     states = read_states(str(state), StatePlace(in_place=True), Sources())
     changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
@@ -192,9 +192,7 @@ def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch
     assert texts(state) == before
 
 
-def test_a_disk_that_is_full_by_then_gets_its_old_files_back(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_gets_its_old_files_back(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = texts(state)
     states = read_states(str(state), StatePlace(in_place=True), Sources())
     changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
@@ -228,10 +226,10 @@ def test_a_directory_that_cannot_be_synced_gets_its_old_files_back(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_files_are_written_and_taken_back_where_the_lock_is(
+def test_files_are_written_and_restored_in_the_locked_directory(
     fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind the first file, somebody puts another directory in the place of the one that is written to."""
+    """After the first file, the directory being written to is replaced by another one."""
     directory, hosts, kept = (tmp_path / name for name in ("new", "hosts", "kept"))
     for each in (directory, hosts):
         each.mkdir()
@@ -261,7 +259,7 @@ def test_files_are_written_and_taken_back_where_the_lock_is(
         assert [*after.values()] == [b"new's"] * 2
 
 
-def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_restore_is_exit_6(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / FILES[0]).write_text("mine")
     fail_after(monkeypatch, saving, 0)
     real = os.rename
@@ -290,7 +288,7 @@ def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.M
         ("/proc/1/below", 5, "/proc/1/below: cannot be written: no such file or directory"),
     ],
 )
-def test_states_are_written_into_directories_only(name: str, code: int, error: str, tmp_path: Path) -> None:
+def test_states_are_only_written_into_directories(name: str, code: int, error: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "nowhere").symlink_to("gone")
     (tmp_path / "circle").symlink_to("circle")
@@ -314,7 +312,7 @@ def test_force_leaves_a_backup(state: Path, tmp_path: Path) -> None:
 
 
 def gone(tmp_path: Path, *words: str) -> tuple[int, str]:
-    """Run with a reader of stdout that has gone already, as ``head -c 0`` does."""
+    """Run with an already closed reader of stdout, as with ``head -c 0``."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -328,14 +326,14 @@ def gone(tmp_path: Path, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_reader_that_has_gone_hears_that_files_are_written(state: Path, tmp_path: Path, form: str) -> None:
+def test_written_files_are_reported_if_stdout_is_closed(state: Path, tmp_path: Path, form: str) -> None:
     code, error = gone(tmp_path, *REPAIR, "-o", form)
     assert code == 6
     assert "files were written, but the answer cannot be written" in error
     assert "backups: state/cpu_manager_state." in error
 
 
-def test_a_recording_that_is_written_is_said_to_a_reader_that_has_gone(tmp_path: Path) -> None:
+def test_a_written_recording_is_reported_if_stdout_is_closed(tmp_path: Path) -> None:
     (tmp_path / "root/sys").mkdir(parents=True)
     for form in ("table", "json"):
         code, error = gone(tmp_path, "capture", "-q", "--root", "root", "-o", form, f"{form}.tar")
@@ -344,7 +342,7 @@ def test_a_recording_that_is_written_is_said_to_a_reader_that_has_gone(tmp_path:
         assert (tmp_path / f"{form}.tar").exists()
 
 
-def test_a_reader_that_has_gone_ends_what_has_written_nothing(tmp_path: Path) -> None:
+def test_a_closed_stdout_ends_a_command_that_has_written_nothing(tmp_path: Path) -> None:
     assert gone(tmp_path, "topology", "show", "-m", MACHINE) == (-signal.SIGPIPE, "")
 
 
@@ -359,7 +357,7 @@ WRITES = {
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
 @pytest.mark.parametrize("what", WRITES)
-def test_an_answer_that_is_lost_after_a_write_is_exit_6(what: str, state: Path, tmp_path: Path) -> None:
+def test_an_answer_lost_after_a_write_is_exit_6(what: str, state: Path, tmp_path: Path) -> None:
     (tmp_path / "root/sys").mkdir(parents=True)
     for name in ("a.svg", "b.html", "node.tar"):
         (tmp_path / name).write_text("mine")
@@ -370,7 +368,7 @@ def test_an_answer_that_is_lost_after_a_write_is_exit_6(what: str, state: Path, 
     assert (tmp_path / "a.svg").read_text() != "mine" or what in ("state", "capture")
 
 
-@pytest.mark.parametrize("nobody", ["full", "gone"])
+@pytest.mark.parametrize("reader_state", ["full", "gone"])
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -382,20 +380,20 @@ def test_an_answer_that_is_lost_after_a_write_is_exit_6(what: str, state: Path, 
     ],
     ids=["notes", "no", "error", "usage", "change"],
 )
-def test_nobody_who_listens_to_notes_changes_nothing(
-    words: tuple[str, ...], code: int, nobody: str, state: Path, tmp_path: Path
+def test_an_unwritable_stderr_changes_nothing_else(
+    words: tuple[str, ...], code: int, reader_state: str, state: Path, tmp_path: Path
 ) -> None:
-    if nobody == "full" and not FULL.exists():
+    if reader_state == "full" and not FULL.exists():
         pytest.skip("no device here that is always full")
     reader, writer = os.pipe()
     os.close(reader)
-    with FULL.open("w") if nobody == "full" else os.fdopen(writer, "w") as stderr:
+    with FULL.open("w") if reader_state == "full" else os.fdopen(writer, "w") as stderr:
         ((found, out, _),) = ends([start(tmp_path, *words, stderr=stderr)])
     assert found == code
     assert bool(out) == (code in (0, 3))
 
 
-def test_what_a_killed_run_has_left_is_removed_by_the_next(state: Path, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_removed_by_the_next(state: Path, tmp_path: Path) -> None:
     left = [f".{FILES[0]}.cpuctl-01234567", ".a.svg.cpuctl-89abcdef"]
     others = [".cpu_manager_state.original", ".a.svg.cpuctl-xyz", ".other.cpuctl-01234567"]
     (state / left[0]).write_text("half")
@@ -410,7 +408,7 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next(state: Path, tmp_path
     assert all((tmp_path / name).exists() and (state / name).exists() for name in others)
 
 
-def test_what_a_living_run_writes_is_not_removed(tmp_path: Path) -> None:
+def test_temporary_files_of_a_running_process_are_not_removed(tmp_path: Path) -> None:
     path = tmp_path / "file"
 
     def write(file: object) -> None:
@@ -425,7 +423,7 @@ def test_what_a_living_run_writes_is_not_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["in place", "over another"])
 def test_extended_attributes_are_kept(way: str, tmp_path: Path) -> None:
-    """A label of SELinux is one: without it, the kubelet may not read its file."""
+    """An SELinux label is one: without it, the kubelet may not read its file."""
     path = tmp_path / "cpu_manager_state"
     path.write_text("old")
     attributes = {"user.cpuctl": b"x\0y"}
@@ -447,8 +445,8 @@ def test_extended_attributes_are_kept(way: str, tmp_path: Path) -> None:
         assert {name: os.getxattr(each, name) for name in attributes} == attributes
 
 
-def test_a_file_without_an_end_is_read_to_the_bound(tmp_path: Path) -> None:
-    """As one does to which somebody appends faster than we read: its size beforehand tells nothing."""
+def test_an_endless_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
+    """A file may grow faster than it is read: its initial size is no limit."""
     path = tmp_path / "cpu_manager_state"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -457,7 +455,7 @@ def test_a_file_without_an_end_is_read_to_the_bound(tmp_path: Path) -> None:
     assert "is larger than" in error
 
 
-def test_one_bound_for_state_files(tmp_path: Path) -> None:
+def test_the_same_size_limit_applies_to_all_state_files(tmp_path: Path) -> None:
     directory = write_states(tmp_path / "state")
     path = directory / "cpu_manager_state"
     path.write_bytes(path.read_bytes() + b" " * (16 << 20))

@@ -1,4 +1,4 @@
-"""Every command, run by a user who may read nothing of the kubelet's: an answer, or what to do about it."""
+"""Every command, run by a user who may not read the kubelet's files, gives an answer or a hint."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ echo '{{}}' | tee cpu_manager_state >memory_manager_state && chmod -R go= .
 
 
 @pytest.fixture(scope="module")
-def nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    """A node whose kubelet keeps its directory to itself, as on most nodes."""
+def unprivileged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """A node whose kubelet's directory is readable only by root, as on most nodes."""
     if reason := without_mounts(tmp_path_factory.mktemp("mount")):
         pytest.skip(reason)
     if not all(each.stat().st_mode & 0o005 == 0o005 for each in (PROJECT, *PROJECT.parents)):
-        pytest.skip("nobody but its owner may read the project")
+        pytest.skip("only its owner may read the project")
     forks = Forks(*OWN_MOUNTS)
     forks.shell(SETTING)
     yield forks
@@ -122,7 +122,7 @@ def nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 
 def leaves(command: Any, *names: str) -> Iterator[str]:
-    """Name every command that does something, by the words that call it."""
+    """Yield the words of every command that has no subcommands."""
     context = typer.Context(command)
     inner = command.list_commands(context) if hasattr(command, "list_commands") else ()
     if not inner:
@@ -131,15 +131,15 @@ def leaves(command: Any, *names: str) -> Iterator[str]:
         yield from leaves(command.get_command(context, name), *names, name)
 
 
-def test_no_command_is_forgotten() -> None:
+def test_every_command_is_listed() -> None:
     assert sorted(leaves(typer.main.get_command(app))) == sorted(LIVE)
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> None:
-    """What cannot be answered without the kubelet's files names the file, and the way out."""
+def test_every_command_answers_or_gives_a_hint(name: str, unprivileged: Forks) -> None:
+    """A command that cannot answer without the kubelet's files names the file, and a solution."""
     words = shlex.split(f"{name} {LIVE[name]}")
-    done = nobody.run(words, Circumstances(user=NONE))
+    done = unprivileged.run(words, Circumstances(user=NONE))
     if done.code == 5:
         assert f"error: {'/var/run/nri' if name == 'nri run' else KUBELET}" in done.err
         assert "hint: try again with sudo" in done.err
@@ -149,8 +149,8 @@ def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> N
 
 
 @pytest.mark.parametrize("line", CLOSED)
-def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
-    done = nobody.run(shlex.split(line), Circumstances(user=NONE))
+def test_files_that_only_root_may_access_are_named(line: str, unprivileged: Forks) -> None:
+    done = unprivileged.run(shlex.split(line), Circumstances(user=NONE))
     assert (done.code, done.out) == (5, ""), done.err
     error, hint = done.err.splitlines()[-2:]
     assert error.startswith(f"error: {KUBELET}")
@@ -158,7 +158,7 @@ def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
     assert hint.startswith("hint: try again with sudo")
 
 
-def test_an_audit_without_root_says_what_it_lacks(nobody: Forks) -> None:
-    done = nobody.run(["audit"], Circumstances(user=NONE))
+def test_an_audit_without_root_names_unreadable_files(unprivileged: Forks) -> None:
+    done = unprivileged.run(["audit"], Circumstances(user=NONE))
     assert f"warning: {KUBELET}/config.yaml: permission denied" in done.err
     assert "4 files could not be read: try again with sudo" in done.err

@@ -1,4 +1,4 @@
-"""A check that only says yes or no, held against the schema that it is made of."""
+"""A check that only returns yes or no, compared with the schema from which it is made."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def moment(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """List all members and items below a value, each as what holds it and its name or number there."""
+    """List all members and items below a value, each as its container and its name or index."""
     pairs: list[tuple[Any, Any]] = []
     if isinstance(value, dict | list):
         names = list(value) if isinstance(value, dict) else range(len(value))
@@ -46,14 +46,14 @@ ODD: tuple[Any, ...] = (
 
 
 def harmless(value: Any) -> bool:
-    """Return whether every number in a value is one that code can go on with."""
+    """Return whether code can process every number in a value."""
     if isinstance(value, dict | list):
         return all(map(harmless, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, int | float) or abs(value) <= MOST
 
 
 @given(data=st.data())
-def test_it_takes_what_the_schema_takes_but_for_numbers_that_are_too_large(
+def test_it_accepts_what_the_schema_accepts_except_too_large_numbers(
     moment: Any, data: st.DataObject
 ) -> None:
     document = copy.deepcopy(moment)
@@ -71,7 +71,7 @@ def test_it_takes_what_the_schema_takes_but_for_numbers_that_are_too_large(
 
 
 @pytest.mark.parametrize("value", [1.0, True, "1", None, float("nan"), MOST + 1, -1])
-def test_a_whole_number_is_one(value: object) -> None:
+def test_only_integers_are_accepted_as_integers(value: object) -> None:
     check = quick_check({"$defs": {}, "type": "integer", "minimum": 0})
     assert check(7)
     assert not check(value)
@@ -92,6 +92,6 @@ def test_a_whole_number_is_one(value: object) -> None:
         {"type": ["string", "integer"]},
     ],
 )
-def test_a_schema_with_words_that_it_does_not_know_is_refused(schema: dict[str, Any]) -> None:
+def test_a_schema_with_unknown_keywords_is_rejected(schema: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not known"):
         quick_check({"$defs": {}, **schema})

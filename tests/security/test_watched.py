@@ -1,4 +1,4 @@
-"""What cpuctl never does: run, send, or write anything that nobody asked for. docs/security.md says so."""
+"""cpuctl never runs, sends or writes anything unrequested, as docs/security.md states."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ SHORT = "synthetic:1s1n4c1t"
 
 
 @pytest.mark.parametrize("line", READING)
-def test_what_only_reads_starts_sends_and_writes_nothing(line: str, tmp_path: Path) -> None:
+def test_commands_that_only_read_start_send_and_write_nothing(line: str, tmp_path: Path) -> None:
     done = watched(shlex.split(line), tmp_path)
     assert done.code in {0, 3, 4, 5}, done.err
     assert done.events == []
 
 
-def test_a_watch_asks_the_kernel_and_sends_nothing(tmp_path: Path) -> None:
-    """It has a pair of sockets of its own, and calls what Python has no words for."""
+def test_a_watch_queries_the_kernel_and_sends_nothing(tmp_path: Path) -> None:
+    """It has its own pair of sockets, and uses ctypes for system calls that Python does not offer."""
     done = watched(["watch", "--for", "300ms"], tmp_path)
     assert done.code == 0, done.err
     assert done.written == set()
@@ -70,8 +70,8 @@ WRITING = {
 
 
 @pytest.mark.parametrize("name", WRITING)
-def test_what_writes_writes_what_it_was_told(name: str, tmp_path: Path) -> None:
-    """Each file is made beside its place and moved there; nothing else on the machine changes."""
+def test_commands_write_only_the_requested_files(name: str, tmp_path: Path) -> None:
+    """Each file is written next to its target and then renamed; nothing else on the machine changes."""
     root = tmp_path / "root"
     (root / "sys").mkdir(parents=True)
     there, place = tmp_path / "there", tmp_path / "there" / name
@@ -86,8 +86,8 @@ def test_what_writes_writes_what_it_was_told(name: str, tmp_path: Path) -> None:
     assert made in ({"node.tar.gz"}, {"cpu_manager_state"}, {"cpu_manager_state", "memory_manager_state"})
 
 
-def test_a_python_file_beside_the_inputs_is_not_run(tmp_path: Path) -> None:
-    """A node's folder may hold anything: the installed program does not look for code in it."""
+def test_a_python_file_next_to_the_inputs_is_not_run(tmp_path: Path) -> None:
+    """A node's directory may contain anything: the installed program does not load code from it."""
     for name in ("yaml", "json", "cpuctl", "sitecustomize", "typer"):
         (tmp_path / f"{name}.py").write_text("open('run', 'w')\n")
     (tmp_path / "pods.yaml").write_text("kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}\n")
@@ -100,7 +100,7 @@ HOSTILE = "a\x1b]0;owned\x07\u202e$(touch run)`touch run`;touch run\n"
 
 
 @pytest.mark.parametrize("form", ["table", "wide", "json", "yaml"])
-def test_names_are_neither_run_nor_sent_to_the_terminal(form: str, tmp_path: Path) -> None:
+def test_names_are_neither_run_nor_sent_raw_to_the_terminal(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "$(touch run)\x1b[2J"
     folder.mkdir()
     words = ["pods", "lint", "-f", str(folder), "-o", form]
@@ -138,7 +138,7 @@ FEEDING = {
     ("command", "bomb"),
     [*(("plan", bomb) for bomb in BOMBS), *((command, "aliases.yaml") for command in FEEDING)],
 )
-def test_document_bombs_are_refused(command: str, bomb: str, tmp_path: Path) -> None:
+def test_document_bombs_are_rejected(command: str, bomb: str, tmp_path: Path) -> None:
     path = tmp_path / bomb
     path.write_bytes(BOMBS[bomb])
     done = watched([*FEEDING[command], str(path)], tmp_path, megabytes=700, seconds=60)
@@ -146,7 +146,7 @@ def test_document_bombs_are_refused(command: str, bomb: str, tmp_path: Path) -> 
     assert done.events == []
 
 
-def test_archive_bombs_are_refused(tmp_path: Path) -> None:
+def test_archive_bombs_are_rejected(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.tar.gz"
     zeros = gzip.compress(bytes(64 << 20), compresslevel=1)
     bomb.write_bytes(zeros * 40)
@@ -158,10 +158,10 @@ def test_archive_bombs_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["99999999s4n4c2t", "1s1n1c99999999t", "1s1n4c,mem=1e999999999", "1s1n4c,offline=0-9999999"]
 )
-def test_described_machines_have_a_limit(text: str, tmp_path: Path) -> None:
+def test_described_machines_have_a_size_limit(text: str, tmp_path: Path) -> None:
     done = watched(["topology", "-m", f"synthetic:{text}"], tmp_path, megabytes=300, seconds=20)
     assert (done.code, done.events) == (4, [])
 
 
-def test_the_project_is_where_these_tests_run() -> None:
+def test_these_tests_run_in_the_project() -> None:
     assert (PROJECT / "cpuctl" / "__main__.py").is_file()

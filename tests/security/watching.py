@@ -1,4 +1,4 @@
-"""Run cpuctl in a process that writes down what it asks of the system, by Python's audit events (PEP 578)."""
+"""Run cpuctl in a process that records its system interactions, by Python's audit events (PEP 578)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 PROJECT = Path(__file__).parents[2]
 
-# The hook knows two ends of a file's life: opened for writing, and everything that changes a directory.
+# The hook records files opened for writing, and everything that changes a directory.
 _WATCHED = """
 import json, os, resource, sys
 report, events = sys.argv[1], []
@@ -48,21 +48,21 @@ class Watched:
 
     @property
     def written(self) -> set[str]:
-        """The files that were opened for writing."""
+        """Files opened for writing."""
         return {event[1] for event in self.events if event[0] == "write"}
 
     @property
     def others(self) -> set[str]:
-        """What else was done, by the event's name."""
+        """The names of all other events."""
         return {event[0] for event in self.events} - {"write"}
 
 
 def watched(
     words: list[str], tmp_path: Path, *, cwd: Path = PROJECT, megabytes: int = 0, seconds: int = 120
 ) -> Watched:
-    """Run cpuctl with *words*, within so much memory (where given) and time on a CPU.
+    """Run cpuctl with *words*, within this much memory (if given) and CPU time.
 
-    The report of it lies beside *tmp_path*, never in it.
+    Its report is next to *tmp_path*, never in it.
     """
     report = tmp_path.parent / f"{tmp_path.name}-report.json"
     done = subprocess.run(

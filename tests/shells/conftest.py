@@ -1,4 +1,4 @@
-"""Shells with cpuctl's completion loaded, in a directory of their own."""
+"""Shells with cpuctl's completion loaded, in their own directory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SETUP = {
 
 
 class Typist:
-    """Somebody at a shell: what TAB makes of a line, and what it offers."""
+    """A user at a shell: the completions of a line, and the offered candidates."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -40,7 +40,7 @@ class Typist:
     def completed(self, line: str, expected: str = "") -> list[str]:
         """Type a line and TAB; return the words that the shell would then run.
 
-        *expected* is only waited for: the words are what the shell makes of the line, whatever was expected.
+        *expected* is only waited for, and does not affect the returned words.
         """
         before = self._terminal.mark()
         self._terminal.send(KILL_LINE + line.encode() + TAB)
@@ -53,7 +53,7 @@ class Typist:
         return words[:-1]
 
     def offered(self, line: str, *expected: str) -> str:
-        """Type a line and TAB, twice; return all that the terminal then showed, and forget the line."""
+        """Type a line and TAB twice; return the terminal's output since then, and discard the line."""
         before = self._terminal.mark()
         self._terminal.send(KILL_LINE + line.encode() + TAB)
         self._terminal.settle()
@@ -66,14 +66,14 @@ class Typist:
         return shown
 
     def _await(self, expected: str, before: int) -> None:
-        """Give a loaded machine time: a shell that has nothing to say cannot be told from one that thinks."""
+        """Wait long enough for a busy machine: a shell without output may still be working."""
         self._terminal.comes(expected, before, _THINKING)
         self._terminal.settle()
 
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A directory with pods and a machine, where also nasty names can be put."""
+    """A directory with pods and a machine, to which hostile names can be added."""
     for name in (
         "pods/database.yaml",
         "pods/web.yaml",

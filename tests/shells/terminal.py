@@ -1,4 +1,4 @@
-"""Real shells on a terminal of their own: keys go in, the line that the shell makes of them comes out."""
+"""Real shells on a pseudo-terminal: keys go in, and the shell's output comes out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUERIES = {b"\x1b[c": b"\x1b[?62;c", b"\x1b[0c": b"\x1b[?62;c", b"\x1b[6n": b"\
 
 
 class Terminal:
-    """A shell that somebody types into; use as a context."""
+    """An interactive shell; use as a context."""
 
     def __init__(self, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> None:
         self._end, other = pty.openpty()
@@ -49,11 +49,11 @@ class Terminal:
         os.close(self._end)
 
     def send(self, keys: bytes) -> None:
-        """Type."""
+        """Send keys."""
         os.write(self._end, keys)
 
     def wait_for(self, text: str, after: int = 0) -> str:
-        """Read until *text* appears; return all that was written since position *after*, without colours."""
+        """Read until *text* appears; return everything written since position *after*, without colours."""
         assert self.comes(text, after), f"no {text!r} in {self.shown(after)!r}"
         return self.shown(after)
 
@@ -67,16 +67,16 @@ class Terminal:
         return True
 
     def shown(self, after: int) -> str:
-        """Return what was written since position *after*, without colours."""
+        """Return the text written since position *after*, without colours."""
         return _ESCAPES.sub(b"", self._seen[after:]).decode(errors="replace").replace("\r", "")
 
     def settle(self, seconds: float = 0.7) -> None:
-        """Read until nothing more comes for a while."""
+        """Read until there is no more output for a while."""
         while self._read(seconds):
             pass
 
     def mark(self) -> int:
-        """Return the position that has been read up to."""
+        """Return the position up to which output has been read."""
         return len(self._seen)
 
     def _read(self, seconds: float) -> bool:

@@ -44,14 +44,14 @@ def test_a_word_is_completed(seat: Seat, shell: str) -> None:
     assert {line: typist.completed(line, words[-1]) for line, words in COMPLETED.items()} == COMPLETED
 
 
-def test_what_is_offered_comes_from_the_files(seat: Seat, shell: str) -> None:
+def test_candidates_come_from_the_files(seat: Seat, shell: str) -> None:
     typist = seat(shell)
     names = {"shop/database", "shop/web-0", "shop/web-1"}
     shown = typist.offered("cpuctl explain -f database.yaml -f web.yaml shop/", *names)
     assert names <= set(shown.split())
 
 
-def test_what_cannot_be_read_is_met_with_silence(seat: Seat, shell: str, workplace: Path) -> None:
+def test_unreadable_input_causes_no_message(seat: Seat, shell: str, workplace: Path) -> None:
     (workplace / "broken.yaml").write_text("kind: Pod\nmetadata: [\n")
     typist = seat(shell)
     for line in (
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_met_with_silence(seat: Seat, shell: str, workpla
 HOSTILE = ("$(touch ran)", "`touch ran`", "a;touch ran", "x'$(touch ran)'", 'y"$(touch ran)"', "&touch ran")
 
 
-def test_names_of_files_are_never_run(seat: Seat, shell: str, workplace: Path) -> None:
+def test_file_names_are_never_run(seat: Seat, shell: str, workplace: Path) -> None:
     for number, name in enumerate(HOSTILE):
         (workplace / f"evil{number}{name}").write_text("")
     typist = seat(shell)
@@ -79,7 +79,7 @@ def test_names_of_files_are_never_run(seat: Seat, shell: str, workplace: Path) -
     assert not (workplace / "ran").exists()
 
 
-def test_names_of_pods_are_never_run(seat: Seat, shell: str, workplace: Path) -> None:
+def test_pod_names_are_never_run(seat: Seat, shell: str, workplace: Path) -> None:
     lines = [
         f"- metadata: {{name: {_yaml(name)}}}\n  kind: Pod\n  spec: {{containers: [{{name: c}}]}}"
         for name in HOSTILE
@@ -92,9 +92,9 @@ def test_names_of_pods_are_never_run(seat: Seat, shell: str, workplace: Path) ->
     assert not (workplace / "ran").exists()
 
 
-def test_what_is_typed_already_is_never_run(seat: Seat, shell: str, workplace: Path) -> None:
+def test_typed_words_are_never_run(seat: Seat, shell: str, workplace: Path) -> None:
     typist = seat(shell)
-    # (In double quotes zsh itself expands on TAB, with or without a completion.)
+    # (In double quotes, zsh itself expands on TAB, with or without a completion.)
     for line in (
         "cpuctl explain -f '$(touch ran)' sh",
         "cpuctl resize --set '$(touch ran)",

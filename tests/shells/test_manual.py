@@ -1,4 +1,4 @@
-"""The manual pages, read by those who are strict about them."""
+"""The manual pages and completions, checked by strict tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command loads decides how fast it answers, so that is what is held here, not milliseconds."""
+"""Loaded modules determine how fast a command answers, so tests check these instead of milliseconds."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ sys.stderr.write(json.dumps(report))
 
 
 def modules_loaded(*arguments: str) -> set[str]:
-    """Run cpuctl in a process of its own and tell what it imported."""
+    """Run cpuctl in its own process; return the imported modules."""
     return set(probed(*arguments)["modules"])
 
 
 def probed(*arguments: str) -> dict[str, Any]:
-    """Run cpuctl in a process of its own and tell what that came to."""
+    """Run cpuctl in its own process; return the probe's report."""
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
     )
@@ -96,7 +96,7 @@ def test_a_fleet_on_this_machine_needs_no_dask(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_a_command_loads_few_modules(command: Command) -> None:
-    """A handful more than today's: whoever needs one more says so in the table, where its time stands."""
+    """Limits are slightly above today's numbers; a command that needs more gets a new limit in the table."""
     words = (*command.words, "--exit-zero") if command.words[0] == "audit" else command.words
     own = {name for name in modules_loaded(*words) if name.partition(".")[0] == "cpuctl"}
     assert 0.85 * command.modules < len(own) <= command.modules
@@ -143,7 +143,7 @@ _NEVER = {
     "cpuctl.pods.running",
     "cpuctl.pods.validation.refusals",
 }
-"""Rooms of a plan that these inputs give nothing to do."""
+"""Modules that a plan with these inputs does not need."""
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ _NEVER = {
     ],
     ids=["defaults", "static", "manifests"],
 )
-def test_a_plan_loads_no_rooms_that_have_nothing_to_do(words: tuple[str, ...], unused: set[str]) -> None:
+def test_a_plan_loads_no_unneeded_modules(words: tuple[str, ...], unused: set[str]) -> None:
     assert not modules_loaded(*words) & unused
 
 
@@ -167,7 +167,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
 
 
 @pytest.mark.parametrize(
-    ("words", "space"),
+    ("words", "module"),
     [
         ((*_PLAN, *_STATIC, *_FILES), "cpuctl.documents.json_text"),
         (("config", "show", "-m", MACHINE, "-o", "json"), "cpuctl.documents.document"),
@@ -195,22 +195,22 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         "a search for an admitted pod",
         "resizes for a pod that has none pending",
         "managers for help",
-        "columns that nobody chose",
+        "columns that are not selected",
         "a whole audit for groups",
         "admissions for an audit",
         "manifests for an audit without a list of pods",
         "state files to change for an audit",
         "an allocator without the static policy",
         "granted resources without a state",
-        "dealing CPUs out to NUMA nodes that a policy packs",
+        "distribution across NUMA nodes for a packing policy",
         "hints for an audit, which admits nothing",
-        "checksums for an audit, which only a plan tells",
+        "checksums for an audit, which only plans show",
         "other verbs",
         "limits of namespaces for a timeline without",
     ],
 )
-def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], space: str) -> None:
-    assert space not in modules_loaded(*words)
+def test_modules_for_some_inputs_are_not_loaded_for_others(words: tuple[str, ...], module: str) -> None:
+    assert module not in modules_loaded(*words)
 
 
 @pytest.mark.parametrize(
@@ -218,12 +218,12 @@ def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, .
     [("config", "show", "-m", MACHINE), ("pods", "show", *_FILES)],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_what_starts_no_kubelet_loads_no_managers(words: tuple[str, ...]) -> None:
+def test_commands_that_start_no_kubelet_load_no_managers(words: tuple[str, ...]) -> None:
     assert not modules_loaded(*words, "-o", "json") & {"cpuctl.engine.start", "cpuctl.engine.node"}
 
 
-def test_rooms_that_have_something_to_do_are_loaded() -> None:
-    """The probe would notice: the same plan under flags of its own loads them."""
+def test_needed_modules_are_loaded() -> None:
+    """The probe detects them: the same plan with flags loads them."""
     flags = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=restricted"
     loaded = modules_loaded(*_PLAN, *_TEMPLATE, "--kubelet-args", flags)
     assert {"cpuctl.kubelet.flags.command_line", "cpuctl.engine.hints.merge"} <= loaded
@@ -242,21 +242,21 @@ def test_rooms_that_have_something_to_do_are_loaded() -> None:
     ],
     ids=lambda words: " ".join(word for word in words[:2] if word != "-q" and "/" not in word),
 )
-def test_nothing_is_defined_that_writes_its_own_source(words: tuple[str, ...]) -> None:
-    """To define a dataclass takes 0.6 to 1 ms: a hundred of them took a third of a plan."""
+def test_no_dataclasses_are_defined(words: tuple[str, ...]) -> None:
+    """Defining a dataclass takes 0.6 to 1 ms: a hundred of them took a third of a plan."""
     assert not probed(*words)["dataclasses"]
 
 
-def test_dataclasses_would_be_seen() -> None:
+def test_the_probe_detects_dataclasses() -> None:
     found = probed("pods", "lint", "-q", str(ROOT / "fixtures" / "pods" / "database.yaml"))["dataclasses"]
     assert "cpuctl.operations.pod_lint.LintRun" in found
 
 
-def test_annotations_of_many_fields_are_no_texts_to_compile() -> None:
-    """Each takes as long as a field: tuples of many stand in modules without the future's annotations."""
+def test_annotations_of_large_tuples_are_not_strings() -> None:
+    """Each takes as long as a field: large tuples are in modules without the ``__future__`` import."""
     compiled = probed(*_PLAN, *_STATIC, *_FILES)["compiled"]
     assert {name: fields for name, fields in compiled.items() if fields > 12} == {}
-    assert compiled["cpuctl.documents.cursor.Cursor"], "the probe would notice"
+    assert compiled["cpuctl.documents.cursor.Cursor"], "the probe detects them"
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_annotations_of_many_fields_are_no_texts_to_compile() -> None:
     [(*_PLAN, *_STATIC, *_FILES), (*_EXPLAIN, *_TEMPLATE), _RESIZE, _REPLAY],
     ids=lambda words: words[0],
 )
-def test_few_kinds_are_tuples(words: tuple[str, ...]) -> None:
-    """To define one takes ten times as long as to define a record: it pays where there are thousands."""
+def test_few_named_tuples_are_defined(words: tuple[str, ...]) -> None:
+    """Defining one takes ten times as long as a record, which pays off only for thousands of values."""
     tuples = probed(*words)["tuples"]
     assert len(tuples) < 18, tuples
-    assert "cpuctl.machine.model.CPU" in tuples, "the probe would notice"
+    assert "cpuctl.machine.model.CPU" in tuples, "the probe detects them"
 
 
 @pytest.mark.parametrize(
@@ -276,26 +276,26 @@ def test_few_kinds_are_tuples(words: tuple[str, ...]) -> None:
     [(*_PLAN, *_STATIC, *_FILES), (*_EXPLAIN, *_TEMPLATE), ("cgroups", "show", *_NODE)],
     ids=lambda words: words[0],
 )
-def test_python_does_not_look_for_cycles(words: tuple[str, ...]) -> None:
-    """Not while modules are imported, and not at the end: they would be found in long-lived objects only."""
+def test_the_garbage_collector_does_not_run(words: tuple[str, ...]) -> None:
+    """Neither during imports nor at the end: cycles would only be among long-lived objects."""
     report = probed(*words)
     assert not report["searches"]
     assert report["frozen"] > 10_000
 
 
-def test_a_table_is_what_loads_rich() -> None:
-    """The probe would notice: the same command without ``-o json`` does load it."""
+def test_only_a_table_loads_rich() -> None:
+    """The probe detects it: the same command without ``-o json`` does load it."""
     assert "rich.console" in modules_loaded("topology", "show", "-q", "-m", MACHINE)
 
 
 @pytest.mark.parametrize(
     "words", [_AUDIT, ("cgroups", "show", *_NODE), (*_PLAN, *_TEMPLATE)], ids=lambda words: words[0]
 )
-def test_types_of_answers_are_loaded_by_nobody(words: tuple[str, ...]) -> None:
+def test_types_of_answers_are_never_loaded(words: tuple[str, ...]) -> None:
     assert not {name for name in modules_loaded(*words) if name.startswith("cpuctl.answers")}
 
 
-def test_claims_are_looked_at_only_where_pods_have_some() -> None:
+def test_modules_for_claims_are_loaded_only_if_pods_have_some() -> None:
     def of_claims(*words: str) -> list[str]:
         return [name for name in modules_loaded(*words) if name.startswith("cpuctl.dra.")]
 

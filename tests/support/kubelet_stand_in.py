@@ -1,4 +1,4 @@
-"""A kubelet on a copy of a node: starts if the engine says so, and then allocates CPUs as the engine does.
+"""A kubelet on a copy of a node: it starts if the engine allows it, and allocates CPUs as the engine does.
 
 PODS is the file of the API server, KUBELET the options with the kubelet's release and gates.
 """
@@ -92,8 +92,8 @@ def pods() -> list[Any]:
     return items
 
 
-def told_of(namespace: str, name: str) -> str:
-    """Print what kubectl prints about a pod; fail for an unknown pod."""
+def pod_json(namespace: str, name: str) -> str:
+    """Return what kubectl prints about a pod; fail for an unknown pod."""
     (found,) = (each for each in pods() if _named(each) == (namespace, name))
     return json.dumps(found)
 

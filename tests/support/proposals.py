@@ -207,7 +207,7 @@ def _own_function(value: object) -> bool:
 
 
 def _part(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
-    """Yield the part of a value that goes to a name; for a call with several results, nothing is known."""
+    """Yield the part of a value that goes to a name; nothing for a call with several results."""
     if isinstance(target, ast.Name) and target.id == name:
         yield value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):

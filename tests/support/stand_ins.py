@@ -136,7 +136,7 @@ def settle(root: Path) -> None:
             own = (file.parent / name).read_text().strip()
             above = file.parent.parent / effective
             given = above.read_text().strip() if above.exists() else ""
-            # If nothing is left of its own list, a group has its parent's.
+            # A group whose own list has no CPUs left uses its parent's.
             value = str(CPUSet.parse(own) & CPUSet.parse(given)) if own and given else own
             value = value or given
             if not value:
@@ -195,9 +195,9 @@ def _move(root: Path, group: str, value: str, who: str) -> None:
     for reported in root.glob("proc/*/cgroup"):
         if any(line.endswith(f":{group}") for line in reported.read_text().splitlines()):
             for status in reported.parent.rglob("status"):
-                told_list = re.search(rf"{who}_allowed_list:\t(.*)", status.read_text())
+                allowed_list = re.search(rf"{who}_allowed_list:\t(.*)", status.read_text())
                 # A thread that has pinned itself stays where it is, as long as that is allowed.
-                if told_list and CPUSet.parse(told_list[1]) <= CPUSet.parse(value):
+                if allowed_list and CPUSet.parse(allowed_list[1]) <= CPUSet.parse(value):
                     continue
                 text = re.sub(rf"({who}_allowed_list:\t).*", rf"\g<1>{value}", status.read_text())
                 status.write_text(text)
@@ -209,7 +209,7 @@ def kubectl(root: Path, words: list[str]) -> None:
     assert (option, kind) == ("-n", "pod"), words
     name = rest[-1]
     if verb == "get":
-        sys.stdout.write(kubelet.told_of(namespace, name))
+        sys.stdout.write(kubelet.pod_json(namespace, name))
         return
     assert (verb, rest) == ("delete", [name]), words
     kubelet.replace_pod(root, namespace, name)

@@ -1,4 +1,4 @@
-"""systemd reads the drop-ins that a plan is carried out with."""
+"""systemd accepts the drop-ins with which a plan is carried out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.tools
 APP = Carried("shop", "web", "app", "2-3", "0", own=True, runs=False, uid=UID)
 
 
-def test_systemd_takes_the_drop_ins(tmp_path: Path) -> None:
+def test_systemd_accepts_the_drop_ins(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     assert analyze, "tests/tools/install-packages"
     units = drop_ins(systemd([APP], PLAN))
     assert len(units) == 4
     for number, lines in enumerate(units.values()):
-        # What a unit of the host is called is its own matter: here the settings are read.
+        # Names of units on this host do not matter: only the settings are read.
         unit = tmp_path / f"some{number}.slice"
         unit.write_text("\n".join(lines).replace("[Scope]", "[Slice]") + "\n")
         words = [analyze, "verify", str(unit)]

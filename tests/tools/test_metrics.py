@@ -1,4 +1,4 @@
-"""Prometheus' own tool reads the metrics of an audit, and the alerts on them."""
+"""Prometheus' own tool accepts the metrics of an audit, and the alerts on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["cpuctl"]
 pytestmark = pytest.mark.tools
 
 
-def test_promtool_takes_metrics_and_alerts(tmp_path: Path, cpuctl: Cpuctl) -> None:  # the fixture
+def test_promtool_accepts_metrics_and_alerts(tmp_path: Path, cpuctl: Cpuctl) -> None:  # the fixture
     promtool = shutil.which("promtool")
     assert promtool, "tests/tools/install-packages"
     node = str(written(with_kubelet_files(faulty(clean_node())).files, tmp_path / "node"))

@@ -1,4 +1,4 @@
-"""Machines as they are written for the tools of others: those read them, and see the same.
+"""Machines written for other tools: these read them, and see the same.
 
 ``make tools`` installs the tools; without them these tests fail.
 """
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.tools
 
 
 def seen_by_lstopo(text: str) -> ForeignMachine:
-    """Let lstopo read a topology, check its own rules of one, and write it again."""
+    """Let lstopo read a topology, validate it, and write it again."""
     run = subprocess.run(
         ["lstopo", "-i", "-", "--if", "xml", "--of", "xml"],
         input=text.encode(),
@@ -56,7 +56,7 @@ def test_lstopo_sees_described_machines(description: str) -> None:
     check(parse_synthetic(description))
 
 
-def test_lstopo_draws_what_a_command_writes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_lstopo_draws_the_output_of_a_command(cpuctl: Cpuctl, tmp_path: Path) -> None:
     written = cpuctl("topology", "show", "-m", "synthetic:2s4n8c2t", "-o", "hwloc-xml")
     (tmp_path / "node.xml").write_text(written.out, encoding="utf-8")
     run = subprocess.run(

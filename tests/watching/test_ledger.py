@@ -1,4 +1,4 @@
-"""What is said of things that come, change and go: once, when it has lasted, and the truth in the end."""
+"""Reports of things that come, change and go: once, after they have lasted, and correct in the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reported(changes: Iterable[Change]) -> list[tuple[str, str]]:
     return [(change.how.value, change.thing.key[0]) for change in changes]
 
 
-def test_what_comes_is_said_once_and_what_goes_when_it_has_been_away() -> None:
+def test_arrival_is_reported_once_and_departure_after_a_delay() -> None:
     ledger = Ledger()
     assert reported(ledger.see([finding("stray")], 0)) == [("came", "stray")]
     assert reported(ledger.see([finding("stray")], 5)) == []
@@ -31,7 +31,7 @@ def test_what_comes_is_said_once_and_what_goes_when_it_has_been_away() -> None:
     assert reported(ledger.see([], 100)) == []
 
 
-def test_what_comes_back_before_it_was_said_to_be_gone_is_no_news() -> None:
+def test_a_return_before_the_departure_is_reported_is_not_news() -> None:
     ledger = Ledger()
     ledger.see([finding("stray")], 0)
     for second in range(5, 100, 10):
@@ -39,7 +39,7 @@ def test_what_comes_back_before_it_was_said_to_be_gone_is_no_news() -> None:
         assert reported(ledger.see([finding("stray")], second + 5)) == []
 
 
-def test_another_detail_is_said_when_it_has_lasted() -> None:
+def test_a_changed_detail_is_reported_after_it_has_lasted() -> None:
     ledger = Ledger()
     ledger.see([finding("stray", 1)], 0)
     assert reported(ledger.see([finding("stray", 2)], 1)) == []
@@ -52,7 +52,7 @@ def test_another_detail_is_said_when_it_has_lasted() -> None:
     assert reported(ledger.see([finding("stray", 3)], 40)) == []
 
 
-def test_what_a_kubelet_is_about_to_put_right_waits_for_it() -> None:
+def test_findings_that_the_kubelet_may_fix_are_delayed() -> None:
     ledger = Ledger()
     moving = finding("cpuset", patience=USUAL._replace(not_before=12))
     leaving = finding("stale", patience=USUAL._replace(incoming=10))
@@ -62,7 +62,7 @@ def test_what_a_kubelet_is_about_to_put_right_waits_for_it() -> None:
     assert reported(ledger.see([moving, leaving], 15)) == [("came", "cpuset"), ("came", "stale")]
 
 
-def test_what_was_gone_before_it_was_said_was_never_there() -> None:
+def test_a_thing_gone_before_its_report_is_never_reported() -> None:
     ledger = Ledger()
     leaving = finding("stale", patience=USUAL._replace(incoming=10))
     assert reported(ledger.see([leaving], 0)) == []
@@ -71,7 +71,7 @@ def test_what_was_gone_before_it_was_said_was_never_there() -> None:
     assert ledger.due == 21
 
 
-def test_what_is_known_from_the_start_is_not_said() -> None:
+def test_things_known_from_the_start_are_not_reported() -> None:
     ledger = Ledger()
     ledger.begin([finding("pod")])
     assert reported(ledger.see([finding("pod")], 0)) == []
@@ -79,19 +79,19 @@ def test_what_is_known_from_the_start_is_not_said() -> None:
     assert reported(ledger.see([], 11)) == [("went", "pod")]
 
 
-def test_what_keeps_coming_back_is_said_ever_more_rarely() -> None:
-    """There for 15 seconds, away for 15, for an hour."""
+def test_flapping_is_reported_less_and_less_often() -> None:
+    """It is present for 15 seconds and absent for 15, for an hour."""
     ledger, stated = Ledger(), []
     for second in range(3600):
         here = [finding("flapping")] if second % 30 < 15 else []
         stated += [(second, *each) for each in reported(ledger.see(here, second))]
     assert stated[:3] == [(0, "came", "flapping"), (25, "went", "flapping"), (30, "came", "flapping")]
     assert len(stated) == 3
-    # When it has gone for good, that is said within the longest time.
+    # When it is gone permanently, this is reported within the longest time.
     assert reported(ledger.see([], 3600 + LONGEST)) == [("went", "flapping")]
 
 
-def test_the_first_of_two_with_one_identity_counts() -> None:
+def test_the_first_of_two_things_with_the_same_identity_is_used() -> None:
     ledger = Ledger()
     (change,) = ledger.see([finding("stray", "worst"), finding("stray", "other")], 0)
     assert change.thing.detail == "worst"
@@ -111,7 +111,7 @@ STEPS = st.lists(st.tuples(THINGS, st.floats(0, 20)), max_size=30)
 
 
 def replayed(first: Mapping[Identity, Thing], changes: Iterable[Change]) -> dict[Identity, Thing]:
-    """Do to what was known first what each change says."""
+    """Apply the changes to the first state."""
     known = dict(first)
     for change in changes:
         if change.how is How.CAME:
@@ -130,7 +130,7 @@ def replayed(first: Mapping[Identity, Thing], changes: Iterable[Change]) -> dict
 def test_changes_lead_from_the_first_state_to_the_last(
     begun: list[Thing], steps: list[tuple[list[Thing], float]], last: list[Thing]
 ) -> None:
-    """Each follows from what was said before it; when all has come to rest, what was said is what is so."""
+    """Each change follows from the previous reports; once nothing changes, reports are complete."""
     ledger, now = Ledger(), 0.0
     ledger.begin(begun)
     first = ledger.stated
@@ -152,8 +152,8 @@ def test_changes_lead_from_the_first_state_to_the_last(
 
 
 @given(steps=STEPS)
-def test_nothing_is_said_twice(steps: list[tuple[list[Thing], float]]) -> None:
-    """Of one thing, what comes goes before it comes again, and what changes is another thing than before."""
+def test_nothing_is_reported_twice(steps: list[tuple[list[Thing], float]]) -> None:
+    """A thing that came has to go before it can come again, and a changed one differs from before."""
     ledger, now, there = Ledger(), 0.0, set[Identity]()
     for things, pause in steps:
         now += pause

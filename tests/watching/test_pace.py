@@ -1,4 +1,4 @@
-"""When a node is looked at: soon after a change, in the long run never for more than a share of a CPU."""
+"""When a node is checked: soon after a change, but in the long run with only a share of a CPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def looked(pace: Pace, now: float, cost: float = 0.0) -> Pace:
     return pace
 
 
-def test_a_change_is_looked_at_when_it_is_quiet_again() -> None:
+def test_a_change_is_checked_once_changes_stop() -> None:
     pace = looked(Pace(300, SHARE), 100)
     assert pace.next_inspection() == 400
     pace.noticed(110)
@@ -28,7 +28,7 @@ def test_a_change_is_looked_at_when_it_is_quiet_again() -> None:
     assert looked(pace, 113).next_inspection() == 413
 
 
-def test_what_is_due_is_looked_at_but_not_all_the_time() -> None:
+def test_due_checks_have_a_minimum_interval() -> None:
     pace = looked(Pace(300, SHARE), 100)
     assert pace.next_inspection(due=107) == 107
     assert pace.next_inspection(due=50) == 100 + QUIET
@@ -38,7 +38,7 @@ def test_what_is_due_is_looked_at_but_not_all_the_time() -> None:
     cost=st.floats(0.01, 5),
     gaps=st.lists(st.floats(0, 5), min_size=50, max_size=200),
 )
-def test_a_storm_of_changes_takes_a_share_of_a_cpu(cost: float, gaps: list[float]) -> None:
+def test_many_changes_take_only_a_share_of_a_cpu(cost: float, gaps: list[float]) -> None:
     pace, now = looked(Pace(300, SHARE), 0, cost), 0.0
     for looks, gap in enumerate(gaps, start=1):
         now += gap
@@ -46,11 +46,11 @@ def test_a_storm_of_changes_takes_a_share_of_a_cpu(cost: float, gaps: list[float
         moment = pace.next_inspection()
         now = max(now, moment)
         pace.looked(now, cost)
-        # What was there for a burst, what has come since, and the look that overdraws it.
+        # The budget for a burst, what was added since, and the check that overdraws it.
         assert looks * cost <= (BURST + 1) * cost + now * SHARE + 1e-6
 
 
-def test_the_first_changes_of_a_quiet_node_are_looked_at_at_once() -> None:
+def test_the_first_changes_of_a_quiet_node_are_checked_soon() -> None:
     pace, now = looked(Pace(300, SHARE), 0, 1.0), 0.0
     for _ in range(BURST - 1):
         now += 5
@@ -59,7 +59,7 @@ def test_the_first_changes_of_a_quiet_node_are_looked_at_at_once() -> None:
         pace.looked(now + QUIET, 1.0)
 
 
-def test_who_has_spent_all_waits_until_it_is_earned() -> None:
+def test_a_spent_budget_delays_the_next_check() -> None:
     pace = looked(Pace(300, SHARE), 0, 1.0)
     for _ in range(BURST):
         pace.looked(0, 1.0)
@@ -67,7 +67,7 @@ def test_who_has_spent_all_waits_until_it_is_earned() -> None:
     assert pace.next_inspection() == pytest.approx(1 / SHARE)
 
 
-def test_samples_that_cost_much_are_taken_less_often() -> None:
+def test_expensive_samples_are_taken_less_often() -> None:
     pace = Pace(300, SHARE)
     assert pace.pause(2, 0.02) == 2
     assert pace.pause(2, 0.2) == pytest.approx(10)

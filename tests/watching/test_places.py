@@ -1,4 +1,4 @@
-"""Notices of the kernel that runs here, of directories made for it."""
+"""Real inotify events for directories made by the tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(notices: Notices) -> list[tuple[str, bool]]:
     return [(each.name, each.made_directory) for each in notices.read()]
 
 
-def test_what_happens_in_a_directory_is_told(notices: Notices, tmp_path: Path) -> None:
+def test_changes_in_a_directory_are_reported(notices: Notices, tmp_path: Path) -> None:
     notices.add(str(tmp_path))
     assert read(notices) == []
     (tmp_path / "made").mkdir()
@@ -38,7 +38,7 @@ def test_what_happens_in_a_directory_is_told(notices: Notices, tmp_path: Path) -
     assert all(each.directory == str(tmp_path) for each in notices.read())
 
 
-def test_a_directory_that_goes_is_told_and_forgotten(notices: Notices, tmp_path: Path) -> None:
+def test_a_removed_directory_is_reported_and_forgotten(notices: Notices, tmp_path: Path) -> None:
     directory = tmp_path / "goes"
     directory.mkdir()
     notices.add(str(directory))
@@ -49,7 +49,7 @@ def test_a_directory_that_goes_is_told_and_forgotten(notices: Notices, tmp_path:
     assert read(notices) == []
 
 
-def test_other_directories_are_let_go(notices: Notices, tmp_path: Path) -> None:
+def test_other_directories_are_no_longer_watched(notices: Notices, tmp_path: Path) -> None:
     for name in ("kept", "left"):
         (tmp_path / name).mkdir()
         notices.add(str(tmp_path / name))
@@ -59,18 +59,18 @@ def test_other_directories_are_let_go(notices: Notices, tmp_path: Path) -> None:
     assert {each.directory for each in notices.read()} == {str(tmp_path / "kept")}
 
 
-def test_what_is_not_there_is_an_error(notices: Notices, tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error(notices: Notices, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         notices.add(str(tmp_path / "nowhere"))
 
 
-def test_too_much_at_once_is_told_as_such(notices: Notices, tmp_path: Path) -> None:
+def test_a_queue_overflow_is_reported(notices: Notices, tmp_path: Path) -> None:
     """More than /proc/sys/fs/inotify/max_queued_events."""
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     notices.add(str(tmp_path))
     one, other = tmp_path / "one", tmp_path / "other"
     one.touch()
-    for _ in range(most // 4 + 10):  # two notices each way; the kernel joins those that are alike
+    for _ in range(most // 4 + 10):  # two events each way; the kernel merges identical ones
         os.rename(one, other)  # noqa: PTH104  # thousands
         os.rename(other, one)  # noqa: PTH104
     assert Notice("", "") in list(notices.read())
@@ -98,7 +98,7 @@ print(places.problem)
         ("1", "1", ["the limit fs.inotify.max_user_watches is reached", ""]),
     ],
 )
-def test_limits_of_the_kernel_are_told_and_tried_again(
+def test_limits_of_the_kernel_are_reported_and_retried(
     instances: str, watches: str, stated: list[str], tmp_path: Path
 ) -> None:
     for name in ("a", "b"):
@@ -154,9 +154,9 @@ def test_only_what_an_audit_reads_matters(places: Places, tmp_path: Path) -> Non
     assert places.read()
 
 
-def test_groups_that_come_are_followed_at_once(places: Places, tmp_path: Path) -> None:
+def test_new_groups_are_watched_immediately(places: Places, tmp_path: Path) -> None:
     pod = tmp_path / GROUPS / "kubepods/pod22222222-2222-4222-8222-222222222222"
-    (pod / ("6f" * 32)).mkdir(parents=True)  # before anybody has looked
+    (pod / ("6f" * 32)).mkdir(parents=True)  # before events are read
     assert places.read()
     (pod / ("6f" * 32) / "cpuset.cpus").write_text("1")
     assert places.read()

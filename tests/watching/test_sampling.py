@@ -1,4 +1,4 @@
-"""A sample differs where an audit would find something else, and asks the kernel for what its files say."""
+"""A sample differs if an audit would find something else; system calls agree with the kernel's files."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ FULL_AUDIT_ONLY = {"memory-spill", "partition"}
 
 
 def sample(node: NodeTree) -> Sample:
-    """Take a sample of all that can be sampled, as where the kernel reports nothing."""
+    """Take a sample of everything, as if the kernel did not send events."""
     tops = topmost_groups(clean_node(node.version, node.driver).snapshot())
     interest = Interest(CPUSet.parse(OWN), FILES, tops)
     return Sampler(MemoryTree(dict(with_kubelet_files(node).files)), live=False).take(interest)
 
 
-def test_nearly_all_faults_make_another_sample() -> None:
+def test_nearly_all_faults_change_the_sample() -> None:
     same = set()
     for fault in FAULTS:
         node = clean_node(fault.version)
         before = sample(node)
         fault.plant(node)
-        # What is known from elsewhere (a list of pods, the configuration) is no matter of samples.
+        # Data from other sources (a list of pods, the configuration) is not part of samples.
         if node.files != with_kubelet_files(clean_node(fault.version)).files and sample(node) == before:
             same.add(fault.code)
     assert same == FULL_AUDIT_ONLY
 
 
-def test_what_comes_and_goes_on_every_node_makes_no_other_sample() -> None:
-    """Probes in containers, workers of the kernel, sessions, interrupts that irqbalance moves about."""
+def test_normal_activity_does_not_change_the_sample() -> None:
+    """Probes in containers, kernel workers, sessions, and interrupts that irqbalance moves."""
     node = clean_node()
     before = sample(node)
     node.process(501, "probe", node.server, OWN, mems="0")
@@ -59,7 +59,7 @@ def test_what_comes_and_goes_on_every_node_makes_no_other_sample() -> None:
 
 @pytest.fixture
 def pinned() -> Iterator[int]:
-    """A process whose thread may run on one CPU only."""
+    """A process with a thread that may run on only one CPU."""
     cpu = min(os.sched_getaffinity(0))
     words = [
         sys.executable,
@@ -73,7 +73,7 @@ def pinned() -> Iterator[int]:
     process.communicate(b"\n")
 
 
-def test_the_kernel_answers_what_its_files_say(pinned: int) -> None:
+def test_system_calls_agree_with_the_kernels_files(pinned: int) -> None:
     tree = DirectoryTree(Path("/"))
     requested, read = (Sampler(tree, live=live)._affinity for live in (True, False))
     assert requested(pinned, pinned) == read(pinned, pinned) == 1 << min(os.sched_getaffinity(0))
@@ -81,7 +81,7 @@ def test_the_kernel_answers_what_its_files_say(pinned: int) -> None:
     assert requested(1 << 30, 1 << 30) is read(1 << 30, 1 << 30) is None
 
 
-def test_threads_of_this_host_are_seen_where_they_may_run(pinned: int) -> None:
+def test_threads_of_this_host_are_found_by_affinity(pinned: int) -> None:
     sampler = Sampler(DirectoryTree(Path("/")), live=True)
     interest = Interest(CPUSet.of(os.sched_getaffinity(pinned)))
     first = sampler.take(interest)

@@ -18,7 +18,7 @@ from .node import KUBELET, WORK, go_wrong, make_node
 
 
 def warm_up() -> None:
-    """Import in this process what its children need: under emulation that takes longer than all the rest."""
+    """Import in this process what its children need: under emulation, imports take most of the time."""
     go_wrong()
     with (WORK / "warm-up").open("w") as file, contextlib.redirect_stdout(file):
         run(["cgroups", "apply", "-o", "json", "--exit-code", "--quota"])
@@ -28,7 +28,7 @@ def warm_up() -> None:
 
 
 def played(scenario: Callable[[], Any]) -> Any:
-    """Return a scenario's facts, or how it broke off."""
+    """Return a scenario's facts, or the error that ended it."""
     began = time.monotonic()
     try:
         return scenario()

@@ -34,7 +34,7 @@ def every_write() -> range:
 
 
 def undone(harm: Harm) -> list[dict[str, Any]]:
-    """Do harm at every write, one after the other, and report the remaining changes."""
+    """Cause a fault at every write, one after the other, and report the remaining changes."""
     facts = []
     for number in every_write():
         before = go_wrong()
@@ -93,7 +93,7 @@ def killed() -> dict[str, Any]:
 
 
 def without_a_list() -> dict[str, Any]:
-    """A group with tasks that had no list cannot be without one again: it gets the inherited one."""
+    """A group with tasks that had no list cannot lose it again: it gets the inherited one."""
     facts: dict[str, Any] = {"loose": f"{LOOSE.path}/cpuset.cpus", "inherited": f"0-{LAST}"}
     go_wrong(bare=True)
     last = apply()["writes"] - 1
@@ -106,7 +106,7 @@ def without_a_list() -> dict[str, Any]:
 
 
 def rival_in_between() -> dict[str, Any]:
-    """A rival writes other values while cpuctl writes: to a group that is done, and to one that is not."""
+    """A rival writes other values while cpuctl writes: to a group already written, and to a later one."""
     go_wrong()
     last = apply()["writes"] - 1
     facts = {}

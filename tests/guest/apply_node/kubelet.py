@@ -31,7 +31,7 @@ _PERIOD = 0.5
 
 
 class Kubelet:
-    """A kubelet that writes a value only if it differs from its last write: it never reads a group."""
+    """A kubelet that writes a value only if it differs from its last write, and never reads a group."""
 
     def __init__(self, wanted: Mapping[str, str], last: Mapping[str, str]) -> None:
         self.wanted = wanted

@@ -61,7 +61,7 @@ POOL = f"0-3,8-{LAST}"
 OWN = Container("own", "", "4-5", f"2-{LAST}", mems=node_of(4))
 OTHER = Container("other", "", "6-7", "5-6")
 SHARED = Container("shared", "burstable", POOL, f"0-{LAST}")
-# On v2 this one may have no list of its own.
+# On v2 this one may be without its own list.
 LOOSE = Container("loose", "besteffort", POOL, f"0-{LAST}")
 ALL = (OWN, OTHER, SHARED, LOOSE)
 
@@ -104,7 +104,7 @@ def changes(before: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def make_group(path: str) -> None:
-    """Make a group and those above it, each with its parent's lists if it needs some."""
+    """Make a group and its ancestors, each with its parent's lists if it needs some."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         group = CPUSETS / "/".join(parts[:end])
@@ -148,7 +148,7 @@ def write_state(pool: str = POOL) -> None:
 def go_wrong(*, bare: bool = False) -> Values:
     """Give every group its wrong value; OTHER's pod is too small for its container's expected CPUs.
 
-    *bare*: LOOSE has no list of its own, which v2 allows.
+    *bare*: LOOSE is without its own list, which v2 allows.
     """
     write_state()
     whole = f"0-{LAST}"
@@ -217,7 +217,7 @@ def apply(*words: str, before: Harm = lambda: None) -> dict[str, Any]:
 
 
 def begin_apply() -> int:
-    """Start a run that writes and then watches, and return once all is written."""
+    """Start a run that writes and then watches, and return once everything is written."""
     process = start("cgroups", "apply", "-o", "json", "--yes")
     for _ in range(6000):  # emulation slows a guest down
         if get(OWN.path, "cpuset.mems") == OWN.mems:
@@ -232,7 +232,7 @@ def audit() -> int:
 
 
 def harming(harms: Mapping[int, Harm]) -> Harm:
-    """Return a function that first does harm in the child's writes with certain numbers."""
+    """Return a function that first causes a fault in the child's writes with certain numbers."""
 
     def prepare() -> None:
         real, count = GroupFiles._write_once, iter(range(10**6))

@@ -90,7 +90,7 @@ def hotplug_while_watching() -> dict[str, Any]:
 
 
 def hotplug_and_undo() -> dict[str, Any]:
-    """A CPU goes offline while cpuctl watches, and then everything is to be undone."""
+    """A CPU goes offline while cpuctl watches, and then everything has to be undone."""
     before = go_wrong()
     process = begin_apply()
     with offline(9):

@@ -49,7 +49,7 @@ def run_in_guest(
     """Boot *machine*, run *command* with a shell in /share, and bring back what it wrote to /out.
 
     Every path in *share* is copied to /share under its own name; /share is on Python's path. *timeout* is in
-    seconds. Raise GuestTimeoutError, or GuestError with the guest's whole output, if there is no result.
+    seconds. Raise GuestTimeoutError, or GuestError with the guest's whole output, on failure.
     """
     image = guest_image()
     with tempfile.TemporaryDirectory(prefix="cpuctl-guest-") as name:

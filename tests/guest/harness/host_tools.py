@@ -19,7 +19,7 @@ def installed(name: str) -> Path:
 
 
 def tool_output(words: Sequence[str | Path], *, cwd: Path | None = None, hint: str = "") -> str:
-    """Return a program's output; raise GuestError with its last words if it fails."""
+    """Return a program's output; raise GuestError with its last output if it fails."""
     program, *rest = words
     try:
         done = subprocess.run(

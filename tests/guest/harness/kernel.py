@@ -17,7 +17,7 @@ _HINT = "package lists may be old: run apt-get update"
 
 
 def guest_kernel(cache: Path) -> Path:
-    """Return the kernel's image in *cache*; fetch it if there is none."""
+    """Return the kernel's image in *cache*; fetch it if it is missing."""
     kernel = cache / "vmlinuz"
     if not kernel.exists():
         with tempfile.TemporaryDirectory(dir=cache, prefix="kernel-") as name:

@@ -52,7 +52,7 @@ def compare(out: Path) -> Compared:
     seconds = spells[-1].end - spells[0].begin
     lines = [f"top: {len(spells)} moments of {seconds:.0f} s, {len(rounds)} rounds of the kernel's files", ""]
     wrong += [f"top: {gap:.1f} s between two moments" for gap in rates.gaps(spells) if abs(gap) > _GAP]
-    disturbed = rates.quantities(moments["stray"]["told"]["tid"], moments["stray"]["told"]["group"])
+    disturbed = rates.quantities(moments["stray"]["result"]["tid"], moments["stray"]["result"]["group"])
     rows = [rates.compare(each, spells, rounds) for each in disturbed]
     lines += _table(rates.HEADING, (row.cells() for row in rows))
     wrong += [text for row in rows for text in row.wrong]
@@ -65,7 +65,7 @@ def compare(out: Path) -> Compared:
     lines += _table(events.HEADING, (each.cells() for each in came))
     if short := sum(each.short for each in came):
         lines.append(f"{short} were over before they had to be reported: audits take {audit:.0f} s here")
-    lines += [f"besides: {event['time']} {event['event']} {event['message']}" for event in watched.others()]
+    lines += [f"others: {event['time']} {event['event']} {event['message']}" for event in watched.others()]
     wrong += watched.wrong()
 
     made = reports.read_reports(out, session, rounds)

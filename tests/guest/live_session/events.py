@@ -23,8 +23,8 @@ PER_PLACE = ("foreign-processes", "interrupt", "quota-on-exclusive", "memory-spi
 _BY_MEMORY = "memory-spill"
 _KERNEL_THREADS = "kernel-threads"
 AROUND = 60.0, 30.0
-"""Seconds before and after an event in which what it tells must have been so in some thorough round; one
-comes every 15 seconds, or later if the emulating machine is busy.
+"""Seconds before and after an event in which some thorough round must agree with it; there is one every
+15 seconds, or later if the emulating machine is busy.
 """
 
 
@@ -75,9 +75,9 @@ SLOWEST = 35.0
 
 
 class Came(NamedTuple):
-    """An expected event, and the result: how often it came, and after how many seconds.
+    """An expected event, and the result: how often it occurred, and after how many seconds.
 
-    *short*: it did not come, and lasted less than the time in which it has to be reported.
+    *short*: it did not occur, and lasted less than the time in which it has to be reported.
     """
 
     wanted: Wanted
@@ -150,7 +150,7 @@ class Watched(NamedTuple):
         return min(later, default=math.inf)
 
     def wrong(self) -> list[str]:
-        """List what was missed, late, reported twice, or is not true."""
+        """List events that were missed, late, reported twice, or are untrue."""
         all_came = list(self.wanted())
         found = list(self._excused(all_came))
         for came in all_came:
@@ -197,7 +197,7 @@ class Watched(NamedTuple):
             own = {each["container"]: each["cpus"] for each in event["pod"]["exclusive"]}
             return any(each.entries.get(event["pod"]["uid"], {}) == own for each in rounds)
         if finding is None:
-            return False  # nothing was done to what it tells
+            return False  # no action affected it
         so = [reported(finding, each) for each in rounds if can_tell(finding["code"], each)]
         if name == "Resolved":
             return bool(so) and not all(so)
@@ -258,7 +258,7 @@ def reported(finding: Mapping[str, Any], found: Round) -> bool:
 
 
 def abouts(finding: Mapping[str, Any]) -> set[str]:
-    """Return what a finding is about, in the names of facts."""
+    """Return the subjects of a finding, named as in facts."""
     if finding["code"] == "foreign-processes":
         inside = re.search(r"for id in ([0-9 ]+);", finding["fix"])
         return set(inside[1].split()) if inside else set(finding["fix"].split()[-1:])

@@ -42,7 +42,7 @@ def library(name: str) -> Path:
 
 
 def play(out: Path, minutes: float) -> GuestResult:
-    """Boot the node, play a session of so many minutes, and copy its output to *out*."""
+    """Boot the node, play a session of the given minutes, and copy its output to *out*."""
     share = [ROOT / "cpuctl", *(HERE / name for name in FILES), *map(library, LIBRARIES)]
     return run_in_guest(
         f"python3 live_node.py {minutes}", MACHINE, out, share=share, timeout=minutes * 60 + _STARTING

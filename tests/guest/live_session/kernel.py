@@ -102,7 +102,7 @@ class Round(NamedTuple):
             quota = self.text("cpu.max", path).split()
             if quota and quota[0] != "max" and any(holder in path for holder in holders):
                 yield "quota-on-exclusive", path
-            # Of a group whose CPUs are offline, all that are left are effective.
+            # If a group's CPUs are offline, its remaining CPUs are effective.
             configured = cpus_of(self.text("cpuset.cpus", path))
             wanted = self._due(path)
             if wanted is not None and configured and configured != wanted:
@@ -147,7 +147,7 @@ class Round(NamedTuple):
     def acting(self) -> Iterator[str]:
         """Return the interrupts with a handler, which follows controller and trigger.
 
-        0 is left out, the timer of the time before the kernel has others.
+        0, the early boot timer, is left out.
         """
         heading, *lines = self.text("/proc/interrupts").splitlines()
         columns = len(heading.split())
@@ -202,7 +202,7 @@ def waited_on_cpus(found: Round) -> Counters:
 
 
 def interrupts(found: Round) -> Counters:
-    """Interrupts of devices that have come to each CPU."""
+    """The number of device interrupts on each CPU."""
     copied = found.copy("/proc/interrupts")
     assert copied is not None
     at, text = copied

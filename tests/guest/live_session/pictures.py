@@ -34,7 +34,7 @@ _AROUND = 20
 
 
 def keep(out: Path) -> int:
-    """Write the part of a session that is kept, and return the index of the drawn moment."""
+    """Write the kept part of a session, and return the index of the drawn moment."""
     spells = read_spells(out / "top.jsonl.gz")
     moments = events.by_name(json.loads((out / "session.json").read_text(encoding="utf-8"))["moments"])
     at = _telling(spells, moments["interrupt"]["until"], moments["stray ends"]["at"])

@@ -207,7 +207,7 @@ def compare(quantity: Quantity, spells: Sequence[Spell], rounds: Sequence[Round]
         counters = quantity.counters(found)
         if not counters:
             continue
-        # Of threads that come or end in between, both see another part.
+        # Threads that start or end in between are seen for different times.
         opened = {
             key: window
             for key, window in opened.items()
@@ -257,7 +257,7 @@ def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
     for spell in spells:
         before, behind = bisect_left(starts, spell.begin) - 1, bisect_left(starts, spell.end)
         if before < 0 or behind == len(rounds) or counted[before] != counted[behind]:
-            continue  # it begins and ends between rounds that tell nothing of it
+            continue  # it begins and ends between rounds that have no data about it
         reported = {str(each["cpu"]) for each in spell.document["cpus"]}
         if reported != counted[before]:
             many = len(counted[before])

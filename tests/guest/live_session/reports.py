@@ -83,9 +83,11 @@ def _same_online(machine: Any, found: Round) -> bool:
 
 
 def _same_nodes(machine: Any, found: Round) -> bool:
-    told_cpus = {str(each["id"]): cpus_of(each["cpus"]) for each in machine["numaNodes"]}
+    reported_cpus = {str(each["id"]): cpus_of(each["cpus"]) for each in machine["numaNodes"]}
     paths = [path for path in found.raw["files"] if path.endswith("/cpulist")]
-    return told_cpus == {path.split("/node")[-1].split("/")[0]: cpus_of(found.text(path)) for path in paths}
+    return reported_cpus == {
+        path.split("/node")[-1].split("/")[0]: cpus_of(found.text(path)) for path in paths
+    }
 
 
 def _same_holders(cpus: Any, found: Round) -> bool:
@@ -98,7 +100,7 @@ def _same_holders(cpus: Any, found: Round) -> bool:
 
 def _same_groups(containers: Any, found: Round) -> bool:
     """Return whether every group with processes is there, with the kernel's CPUs and NUMA nodes for it."""
-    told_groups = {
+    reported_groups = {
         each["path"]: (
             cpus_of(each["cpus"]["configured"]),
             cpus_of(each["cpus"]["effective"]),
@@ -107,7 +109,7 @@ def _same_groups(containers: Any, found: Round) -> bool:
         )
         for each in containers
     }
-    return told_groups == {
+    return reported_groups == {
         path: (
             cpus_of(found.text("cpuset.cpus", path)),
             cpus_of(found.text("cpuset.cpus.effective", path)),

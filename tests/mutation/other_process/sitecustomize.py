@@ -1,4 +1,4 @@
-"""Python imports this as it starts: what tests start while a mutant is tried gets the mutant, too."""
+"""Python imports this at its start: processes started by tests while a mutant is tried get it, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 class _Mutated(MetaPathFinder, Loader):
-    """Imports one module from another text than its file's."""
+    """Imports one module from a text instead of its file."""
 
     def __init__(self, name: str, file: str, source: bytes) -> None:
         self.name = name

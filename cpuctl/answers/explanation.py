@@ -32,6 +32,16 @@ class HugePages(TypedDict):
     """
 
 
+class TriedHugePages(TypedDict):
+    """Huge pages of a NUMA node with which the pod is not admitted."""
+
+    numaNode: int
+    pageKiB: int
+    before: int
+    after: int
+    """The largest number tried; never more than the NUMA node has memory for."""
+
+
 class PendingResize(ResizeDecision):
     """The decision about the pending resize of a running pod."""
 
@@ -277,6 +287,8 @@ class SharedPoolPart(TypedDict, total=False):
 class HugePagesPart(TypedDict, total=False):
     hugePages: list[HugePages]
     """The fewest additional huge pages per NUMA node with which the pod would be admitted (tried)."""
+    triedHugePages: list[TriedHugePages]
+    """NUMA nodes on which more huge pages are not enough."""
 
 
 class Said(TypedDict):

@@ -191,7 +191,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 
     from cpuctl.answering.explain.suggestion_answer import pages_answer
 
-    return {"hugePages": pages_answer(explained.pages, without_state=explained.state_in_the_way)}
+    return pages_answer(explained.pages, without_state=explained.state_in_the_way)
 
 
 def not_started_document(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.plan.plan_answer import placed_containers, round_answer
@@ -49,12 +49,13 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
     }
 
 
-def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[answers.HugePages]:
-    """Describe huge pages to set aside, with the command for it.
+def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.HugePagesPart:
+    """Describe huge pages to set aside, with the command for it, and numbers that are not enough.
 
     *without_state*: the kubelet's ``memory_manager_state`` has fewer.
     """
-    return [
+    part: answers.HugePagesPart = {}
+    found: list[answers.HugePages] = [
         {
             "numaNode": each.numa_node,
             "pageKiB": each.kib,
@@ -64,8 +65,24 @@ def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[ans
             f"hugepages-{each.kib}kB/nr_hugepages",
             "removesMemoryState": without_state,
         }
-        for each in found
+        for each in tried
+        if each.enough
     ]
+    if found:
+        part["hugePages"] = found
+    failed: list[answers.TriedHugePages] = [
+        {
+            "numaNode": each.numa_node,
+            "pageKiB": each.kib,
+            "before": each.before,
+            "after": each.after,
+        }
+        for each in tried
+        if not each.enough
+    ]
+    if failed:
+        part["triedHugePages"] = failed
+    return part
 
 
 def search_answer(search: Search) -> answers.Search:

@@ -10,13 +10,14 @@ from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_ste
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.resources import devices_table
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_line, suggestions_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, MemoryTable, PlacedContainer, Pod, Weighing
+    from cpuctl.answers.decisions import Container, MemoryTable, Pod, Weighing
     from cpuctl.answers.explanation import (
         CPUShare,
         Decision,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
         PendingResize,
         ProviderOffer,
         Round,
-        Search,
-        Suggestion,
     )
 
     ShareCount = Literal["cpus", "reserved", "own", "held", "free"]
@@ -59,7 +58,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         yield devices_table(document["devices"])
     if document["holders"]:
         yield _holders(document["holders"], wide=wide)
-    if document["searches"]:
+    if document["searches"] or document.get("hugePages"):
         yield from _suggestions(document, wide=wide)
     yield from _next(document, wide=wide)
 
@@ -73,9 +72,11 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(f"No changes were tried{change}.")
         return
     yield table
-    if wide and (commands := tuple(command_lines(document["suggestions"]))):
+    if wide and (commands := tuple(command_lines(document))):
         yield Lines(commands)
     yield Lines.of(runs_line(document))
+    if not wide:
+        yield from pages_lines(document)
 
 
 def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
@@ -129,15 +130,6 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"])
-    for pages in document.get("hugePages", ()):
-        restart = "remove memory_manager_state and " if pages["removesMemoryState"] else ""
-        yield (
-            "HUGE PAGES",
-            Cell(
-                f"{pages['after']} on NUMA node {pages['numaNode']} (now {pages['before']}) is enough: "
-                f"{pages['command']}, then {restart}restart the kubelet"
-            ),
-        )
 
 
 def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
@@ -386,76 +378,6 @@ def _held(holder: Holder) -> str:
         for each in holder["memory"]
     )
     return ", ".join(held) or "-"
-
-
-_NAMES_SHOWN = 3
-_KINDS = {
-    "request": "any other request",
-    "setting": "any other policy, scope or option",
-    "removal": "any one or two pods removed",
-    "order": "any earlier place in the order",
-}
-
-
-def suggestions_table(document: ExplainedDecision) -> Table:
-    """Show the changes that admit or align the pod and what it gets then; below, what did not help."""
-    wanted = _wanted(document)
-    claims = document["decision"]["rule"] == "resourceClaims"
-    shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
-    found = (
-        (Cell(each["words"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
-        for each in document["suggestions"]
-    )
-    in_vain = (
-        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search, wanted)))
-        for search in document["searches"]
-        if search["runs"] and not search["found"]
-    )
-    return Table((Column("CHANGE"), Column("RESULT")), (*found, *in_vain))
-
-
-def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
-    """Write the commands that try or make changes, one line each."""
-    for each in suggestions:
-        if each["command"]:
-            yield Cell(f"# {each['words']}", "dim")
-            yield Cell(each["command"])
-
-
-def _effect(suggestion: Suggestion, shared: str) -> str:
-    kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
-    several = len(suggestion["containers"]) > 1
-    parts = [_placed(each, named=several) for each in kept] or [shared]
-    if lost := suggestion["lost"]:
-        more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
-        parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
-    return "; ".join(parts)
-
-
-def _placed(container: PlacedContainer, *, named: bool) -> str:
-    name = f"{container['name']}: " if named else ""
-    if not container["exclusive"]:
-        return f"{name}in its pod's pool, CPUs {container['cpus']}"
-    nodes = ",".join(container["aligned"]["numaNodes"])
-    return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
-
-
-def _wanted(document: ExplainedDecision) -> str:
-    """Describe the goal of the changes: an admitted pod has suggestions only if it is not aligned."""
-    return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
-
-
-def _in_vain(search: Search, wanted: str) -> str:
-    if not search["complete"]:
-        return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
-    but = f", except {search['leftOut']}" if search["leftOut"] else ""
-    return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
-
-
-def runs_line(document: ExplainedDecision) -> str:
-    """Report how often the engine ran to find the changes."""
-    runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
-    return f"{runs}; every listed change was verified with a full run."
 
 
 # How a policy that replaces the kubelet's chose its CPUs: what it filtered, how it scored, which set won.

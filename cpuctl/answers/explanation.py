@@ -277,6 +277,8 @@ class Search(TypedDict):
     """Whether everything was tried within this maximum."""
     leftOut: str
     """Choices that were excluded from the search."""
+    resources: list[str]
+    """The resources of which other requests were tried."""
 
 
 class SharedPoolPart(TypedDict, total=False):

@@ -94,6 +94,7 @@ def search_answer(search: Search) -> answers.Search:
         "bound": search.bound,
         "complete": search.complete,
         "leftOut": search.left_out,
+        "resources": list(search.resources),
     }
 
 
@@ -157,7 +158,8 @@ def _request_change_text(change: RequestChange) -> str:
     by_container: dict[str, list[str]] = {}
     for each in change.amounts:
         now = "unchanged, but written this way" if each.after == each.before else f"now {each.before}"
-        by_container.setdefault(each.container, []).append(f"{each.resource} {each.after} ({now})")
+        after = f"{each.resource} {each.after}" if each.after.sign else f"no {each.resource}"
+        by_container.setdefault(each.container, []).append(f"{after} ({now})")
     return "; ".join(
         f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()
     )

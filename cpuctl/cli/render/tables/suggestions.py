@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _NAMES_SHOWN = 3
 _KINDS = {
-    "request": "any other request",
-    "setting": "any other policy, scope or option",
     "removal": "any one or two pods removed",
     "order": "any earlier place in the order",
 }
@@ -32,7 +30,7 @@ def suggestions_table(document: ExplainedDecision) -> Table:
         for each in document["suggestions"]
     )
     in_vain = (
-        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search, wanted)))
+        (Cell(_tried(document, search)), Cell(_in_vain(search, wanted)))
         for search in document["searches"]
         if search["runs"] and not search["found"]
     )
@@ -104,10 +102,24 @@ def _wanted(document: ExplainedDecision) -> str:
     return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
 
 
+def _tried(document: ExplainedDecision, search: Search) -> str:
+    """Describe what was tried in vain."""
+    match search["kind"]:
+        case "request":
+            return f"other requests: {', '.join(search['resources'])}"
+        case "setting":
+            memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
+            return "any other topology policy, scope or option" + (", memoryManagerPolicy None" * memory)
+        case kind:
+            return _KINDS[kind]
+
+
 def _in_vain(search: Search, wanted: str) -> str:
     if not search["complete"]:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['leftOut']}" if search["leftOut"] else ""
+    if search["kind"] == "request":
+        return f"never {wanted} ({counted(search['runs'], 'run')})"
     return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
 
 

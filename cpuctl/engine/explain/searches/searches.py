@@ -203,7 +203,7 @@ class Search(NamedTuple):
     """The search for one kind of change: what was found, in how many runs of the engine.
 
     ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
-    ``left_out``.
+    ``left_out``. ``resources`` are those of which other requests were tried.
     """
 
     kind: ChangeKind
@@ -212,6 +212,7 @@ class Search(NamedTuple):
     bound: int
     complete: bool
     left_out: str
+    resources: tuple[str, ...]
 
 
 class _Method(Record):
@@ -270,6 +271,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         bound=method.bound,
         complete=not runs.cut,
         left_out=runs.left_out,
+        resources=tuple(sorted(runs.resources)),
     )
 
 

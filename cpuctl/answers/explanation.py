@@ -178,16 +178,26 @@ class CPUShare(TypedDict):
     counts: ShareCounts
 
 
+class HeldDevices(TypedDict):
+    resource: str
+    numaNodes: str
+    """The NUMA nodes near the devices ("none" if the plugin reports none)."""
+    count: Count
+
+
 class Holder(TypedDict):
     pod: str
     uid: str
     cpus: CPUList
     count: Count
     memory: list[Block]
+    devices: list[HeldDevices]
     running: bool
     """Whether the kubelet considers the pod active. False if the pod has ended, was rejected, or was not yet
     admitted again since the restart. Resources of the first two are released with the next pod.
     """
+    waiting: bool
+    """Whether the pod was not yet admitted again since the restart."""
 
 
 class Defect(TypedDict):
@@ -293,6 +303,11 @@ class HugePagesPart(TypedDict, total=False):
     """NUMA nodes on which more huge pages are not enough."""
 
 
+class LackingPart(TypedDict, total=False):
+    alsoLacking: list[str]
+    """Huge pages that no NUMA node has free, although the pod was rejected for another reason."""
+
+
 class Said(TypedDict):
     """What the kubelet itself reported when it rejected the pod."""
 
@@ -312,7 +327,9 @@ class SaidPart(TypedDict, total=False):
 
 
 @final
-class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart, NextPart):
+class ExplainedDecision(
+    PlanningHeader, SharedPoolPart, HugePagesPart, LackingPart, ClaimDevicesPart, SaidPart, NextPart
+):
     """Why the kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion

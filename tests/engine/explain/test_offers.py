@@ -168,7 +168,7 @@ def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
         ("hugepages-2Mi", ONE, None),
         ("example.com/card", ONE, 3),
         ("example.com/card", TWO, None),
-        ("example.com/card", None, None),
+        ("example.com/card", None, 3),
     ],
 )
 def test_how_much_was_asked_for(resource: str, container: Container | None, request_: int | None) -> None:

@@ -132,4 +132,4 @@ def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
 def runs_line(document: ExplainedDecision) -> str:
     """Report how often the engine ran to find the changes."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
-    return f"{runs}; every listed change was verified with a full run."
+    return f"{runs}. RESULT: after admitting all pods again with the change."

@@ -18,7 +18,7 @@ from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
-from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
@@ -286,7 +286,7 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
         runs.resources.update(each.resource for each in change.amounts)
         admission = runs.admit(replay.before.copy(), change.asked_by(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and isinstance(admission.verdict, Admitted):
+        if change.amounts and same_class and replay.scenario.is_met_by(admission):
             yield change
             return
 

@@ -237,8 +237,6 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),
     }
-    if replay.scenario.aligned:
-        del methods[ChangeKind.REQUEST]  # a small enough pod is always aligned, but is a different pod
     if decision.rule is Rule.CLAIMS:
         # No kubelet decides here: neither its settings nor other container requests can help.
         methods = {kind: methods[kind] for kind in (ChangeKind.REMOVAL, ChangeKind.ORDER)}

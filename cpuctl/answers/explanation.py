@@ -32,6 +32,16 @@ class HugePages(TypedDict):
     """
 
 
+class TriedHugePages(TypedDict):
+    """Huge pages of a NUMA node with which the pod is not admitted."""
+
+    numaNode: int
+    pageKiB: int
+    before: int
+    after: int
+    """The largest number tried; never more than the NUMA node has memory for."""
+
+
 class PendingResize(ResizeDecision):
     """The decision about the pending resize of a running pod."""
 
@@ -168,16 +178,26 @@ class CPUShare(TypedDict):
     counts: ShareCounts
 
 
+class HeldDevices(TypedDict):
+    resource: str
+    numaNodes: str
+    """The NUMA nodes near the devices ("none" if the plugin reports none)."""
+    count: Count
+
+
 class Holder(TypedDict):
     pod: str
     uid: str
     cpus: CPUList
     count: Count
     memory: list[Block]
+    devices: list[HeldDevices]
     running: bool
     """Whether the kubelet considers the pod active. False if the pod has ended, was rejected, or was not yet
     admitted again since the restart. Resources of the first two are released with the next pod.
     """
+    waiting: bool
+    """Whether the pod was not yet admitted again since the restart."""
 
 
 class Defect(TypedDict):
@@ -267,6 +287,8 @@ class Search(TypedDict):
     """Whether everything was tried within this maximum."""
     leftOut: str
     """Choices that were excluded from the search."""
+    resources: list[str]
+    """The resources of which other requests were tried."""
 
 
 class SharedPoolPart(TypedDict, total=False):
@@ -277,6 +299,13 @@ class SharedPoolPart(TypedDict, total=False):
 class HugePagesPart(TypedDict, total=False):
     hugePages: list[HugePages]
     """The fewest additional huge pages per NUMA node with which the pod would be admitted (tried)."""
+    triedHugePages: list[TriedHugePages]
+    """NUMA nodes on which more huge pages are not enough."""
+
+
+class LackingPart(TypedDict, total=False):
+    alsoLacking: list[str]
+    """Huge pages that no NUMA node has free, although the pod was rejected for another reason."""
 
 
 class Said(TypedDict):
@@ -298,7 +327,9 @@ class SaidPart(TypedDict, total=False):
 
 
 @final
-class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart, NextPart):
+class ExplainedDecision(
+    PlanningHeader, SharedPoolPart, HugePagesPart, LackingPart, ClaimDevicesPart, SaidPart, NextPart
+):
     """Why the kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion

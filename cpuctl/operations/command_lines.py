@@ -146,7 +146,7 @@ def _node_options(
         "-m": _machine(machine),
         option_names.KUBELET_CONFIG: kubelet.config,
         option_names.CONFIG_DIR: kubelet.config_dir,
-        option_names.KUBELET_ARGS: " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
+        option_names.KUBELET_ARGS: _with_flags(_from_file(kubelet.arguments), flags),
         option_names.KUBELET_VERSION: kubelet.version,
         option_names.FEATURE_GATES: kubelet.gates,
     }
@@ -166,6 +166,28 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
         option_names.POLICY: inputs.node.policy,
     }
     return _node_options(inputs.machine, inputs.kubelet, flags, more)
+
+
+def _with_flags(arguments: str, flags: Sequence[str]) -> str:
+    """Append flags to a kubelet's command line, in place of what it has for the same ones."""
+    if not flags:
+        return arguments
+
+    from cpuctl.inputs.configuration import given_arguments
+
+    replaced = {flag.partition("=")[0] for flag in flags}
+    given = given_arguments(arguments)
+    if not replaced.intersection(word.partition("=")[0] for word in given):
+        return " ".join(filter(None, (arguments, shlex.join(flags))))
+    kept = []
+    words = iter(given)
+    for word in words:
+        name, separate, _ = word.partition("=")
+        if name not in replaced:
+            kept.append(word)
+        elif not separate:
+            next(words, None)
+    return shlex.join([*kept, *flags])
 
 
 def _from_file(arguments: str) -> str:

@@ -519,4 +519,4 @@ def test_what_replaces_a_rejected_pod_is_reported(
         "explain", "-q", *node, flags, "-f", "-", stdin=json.dumps(manifest).encode(), columns=300
     )
     assert answer.code == 3
-    assert re.search(f"^NEXT +{re.escape(expected)}", answer.out, re.MULTILINE)
+    assert re.search(f"^THEN +{re.escape(expected)}", answer.out, re.MULTILINE)

@@ -26,7 +26,7 @@ def explained(cpuctl: Cpuctl, directory: Path, pages: str, kubelet: str, machine
     words = ("explain", "-q", "-m", machine, "--kubelet-args", kubelet, "-f", str(directory / "pod.json"))
     document: dict[str, Any] = json.loads(cpuctl(*words, "-o", "json").out)
     check(document)
-    shown = cpuctl(*words, columns=400).out
+    shown = cpuctl(*words, "-o", "wide", columns=80).out.splitlines()
     for each in document.get("hugePages", ()):
         assert each["command"] in shown
     return document
@@ -98,7 +98,8 @@ def test_pages_are_named_next_to_running_pods(cpuctl: Cpuctl, tmp_path: Path, ku
         {0: 3, 1: 2} if kubelet == ALIGNED else {0: 2, 1: 2}
     )
     shown = cpuctl("explain", "hp", *given, columns=400).out
-    assert ("then remove memory_manager_state and restart the kubelet" in shown) == (kubelet == ALIGNED)
+    removed = "after memory_manager_state is removed and the kubelet restarts"
+    assert (removed in shown) == (kubelet == ALIGNED)
     if kubelet == ALIGNED:
         (state / "memory_manager_state").unlink()
     for each in document["hugePages"]:
@@ -115,3 +116,30 @@ def test_pages_are_named_for_a_pod_that_is_not_admitted_again(cpuctl: Cpuctl, tm
     words = ("-q", "-m", machine, "--kubelet-args", STATIC, "--pods", str(running), "-o", "json")
     document = json.loads(cpuctl("explain", "runs", *words).out)
     assert {each["numaNode"]: each["after"] for each in document["hugePages"]} == {0: 1, 1: 1}
+
+
+def test_pages_for_which_a_node_has_no_memory_are_not_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With more pages than memory, the kubelet's sum for pods wraps around, and nearly everything fits."""
+    machine = "synthetic:2s2n4c2t,mem=6Gi,hugepages-1Gi=2"
+    words = (cpuctl, tmp_path, "4Gi", ALIGNED.replace("memory=1Gi", "memory=1536Mi"))
+    document = explained(*words, machine)
+    overdrawn = explained(*words, "synthetic:2s2n4c2t,mem=6Gi,hugepages-1Gi=5/2")
+    assert overdrawn["pod"]["outcome"] == "Admitted"
+    assert {each["numaNode"]: each["after"] for each in document.get("hugePages", ())} == {1: 4}
+
+
+def test_the_command_that_allocates_pages_is_one_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi=2"
+    document = explained(cpuctl, tmp_path, "4Gi", ALIGNED, machine)
+    words = ("-q", "-m", machine, "--kubelet-args", ALIGNED, "-f", str(tmp_path / "pod.json"))
+    shown = cpuctl("explain", *words, columns=80).out.splitlines()
+    assert any(line.endswith(f": {document['hugePages'][0]['command']}") for line in shown)
+
+
+def test_numbers_of_pages_that_were_tried_in_vain_are_shown(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = "synthetic:2s2n4c2t,mem=4Gi/2Gi,hugepages-1Gi=1"
+    document = explained(cpuctl, tmp_path, "4Gi", ALIGNED, machine)
+    assert {each["numaNode"]: each["after"] for each in document["triedHugePages"]} == {0: 3, 1: 2}
+    words = ("-q", "-m", machine, "--kubelet-args", ALIGNED, "-f", str(tmp_path / "pod.json"))
+    shown = " ".join(cpuctl("explain", *words, columns=400).out.split())
+    assert "more 1Gi pages on one NUMA node never admitted (tried up to 3 on node 0, 2 on node 1)" in shown

@@ -378,3 +378,23 @@ def test_a_pod_that_no_setting_helps_leads_to_plan_capacity(cpuctl: Cpuctl) -> N
     (command,) = proposed(stated.out)
     assert command.startswith("plan --capacity ")
     assert "LARGEST REQUEST" in cpuctl(*shlex.split(command), "-q").out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--topology-manager-policy=restricted --cpu-manager-policy=static --reserved-cpus=0,16",
+        "--cpu-manager-policy=static --topology-manager-policy restricted --reserved-cpus=0,16",
+    ],
+)
+def test_a_proposed_flag_replaces_the_given_one(given: str, cpuctl: Cpuctl) -> None:
+    pods = ("-T", "a=10/10,1Gi", "-T", "b=10/10,1Gi", "-T", "c=8/8,1Gi")
+    stated = cpuctl("explain", *MACHINE, "--kubelet-args", given, *pods, "-q")
+    (command,) = proposed(stated.out)
+    words = shlex.split(command)
+    assert words[words.index("--kubelet-args") + 1].split() == [
+        "--cpu-manager-policy=static",
+        "--reserved-cpus=0,16",
+        "--topology-manager-policy=best-effort",
+    ]
+    assert cpuctl(*words, "-q").code == YES

@@ -14,18 +14,26 @@ from cpuctl.answering.plan.plan_answer import (
     node_answer,
     pod_answer,
 )
-from cpuctl.answering.topology.devices_answer import devices_left
+from cpuctl.answering.topology.devices_answer import NO_NODE, devices_left
 from cpuctl.documents.files import file_argument
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
 from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.memory.tables import free_in, is_huge_pages
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Forbidden, Rejected, Undetermined
-from cpuctl.operations.command_lines import assuming_command, lint_command, planning_command
+from cpuctl.engine.outcome import Admitted, Forbidden, Rejected, Undetermined
+from cpuctl.operations.command_lines import (
+    advise_command,
+    assuming_command,
+    lint_command,
+    planning_command,
+)
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
+from cpuctl.pods.model import QosClass
+from cpuctl.pods.requests import pod_requests
 
 if TYPE_CHECKING:
     from cpuctl.answering.explain.suggestion_answer import AskWith
@@ -59,17 +67,27 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Return the command that shows what fits, adds the missing devices, or lints the broken rules."""
+    """Return the command that shows what fits, finds settings, adds devices, or lints the broken rules."""
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)
         return {"next": command} if command else {}
-    if isinstance(explained.admission.verdict, Rejected):
+    if isinstance(explained.admission.verdict, Admitted) and _policy_shares(explained):
+        command = advise_command(planning)
+        return {"next": command} if command else {}
+    if isinstance(explained.admission.verdict, Rejected) or explained.explanation.unaligned:
         return {"next": planning_command(planning.inputs, ("plan", option_names.CAPACITY))}
     if not isinstance(explained.admission.verdict, Undetermined):
         return {}
     node = explained.explanation.replay.before
     command = assuming_command(planning, node, ("explain", explained.name))
     return {"next": command} if command else {}
+
+
+def _policy_shares(explained: Explained) -> bool:
+    """Return whether the pod has no exclusive CPUs because the CPU Manager's policy is none."""
+    node = explained.explanation.node
+    without = node.policy is None and node.what_if is None and node.claims is None
+    return without and explained.admission.qos.qos_class is QosClass.GUARANTEED
 
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
@@ -130,6 +148,7 @@ def explanation_document(
         "resize": resize,
         "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
+        **_also_lacking(explanation),
         **_claim_devices(replay, explanation.decision),
         **_message_seen(explained.rejection, pod),
         **following,
@@ -191,7 +210,23 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 
     from cpuctl.answering.explain.suggestion_answer import pages_answer
 
-    return {"hugePages": pages_answer(explained.pages, without_state=explained.state_in_the_way)}
+    return pages_answer(explained.pages, without_state=explained.state_in_the_way)
+
+
+def _also_lacking(explanation: Explanation) -> answers.LackingPart:
+    """Name huge pages that no NUMA node has free, if the pod was rejected for another reason."""
+    replay = explanation.replay
+    if not isinstance(replay.admission.verdict, Rejected) or explanation.decision.provider == "memory":
+        return {}
+    node = replay.before.copy()
+    node.clean_up()
+    tables = node.memory.state.tables
+    lacking = [
+        name
+        for name, amount in sorted(pod_requests(replay.scenario.pod).items())
+        if is_huge_pages(name) and amount.sign > 0 and tables and not free_in(tables, tables, name)
+    ]
+    return {"alsoLacking": lacking} if lacking else {}
 
 
 def not_started_document(
@@ -314,5 +349,10 @@ def _holder(holder: Holder) -> answers.Holder:
             {"resource": resource, "numaNodes": cpu_list(nodes), "bytes": size}
             for (resource, nodes), size in sorted(holder.memory.items())
         ],
+        "devices": [
+            {"resource": resource, "numaNodes": cpu_list(nodes) or NO_NODE, "count": count}
+            for (resource, nodes), count in sorted(holder.devices.items())
+        ],
         "running": holder.running,
+        "waiting": holder.waiting,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.plan.plan_answer import placed_containers, round_answer
@@ -49,12 +49,13 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
     }
 
 
-def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[answers.HugePages]:
-    """Describe huge pages to set aside, with the command for it.
+def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.HugePagesPart:
+    """Describe huge pages to set aside, with the command for it, and numbers that are not enough.
 
     *without_state*: the kubelet's ``memory_manager_state`` has fewer.
     """
-    return [
+    part: answers.HugePagesPart = {}
+    found: list[answers.HugePages] = [
         {
             "numaNode": each.numa_node,
             "pageKiB": each.kib,
@@ -64,8 +65,24 @@ def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[ans
             f"hugepages-{each.kib}kB/nr_hugepages",
             "removesMemoryState": without_state,
         }
-        for each in found
+        for each in tried
+        if each.enough
     ]
+    if found:
+        part["hugePages"] = found
+    failed: list[answers.TriedHugePages] = [
+        {
+            "numaNode": each.numa_node,
+            "pageKiB": each.kib,
+            "before": each.before,
+            "after": each.after,
+        }
+        for each in tried
+        if not each.enough
+    ]
+    if failed:
+        part["triedHugePages"] = failed
+    return part
 
 
 def search_answer(search: Search) -> answers.Search:
@@ -77,6 +94,7 @@ def search_answer(search: Search) -> answers.Search:
         "bound": search.bound,
         "complete": search.complete,
         "leftOut": search.left_out,
+        "resources": list(search.resources),
     }
 
 
@@ -140,7 +158,8 @@ def _request_change_text(change: RequestChange) -> str:
     by_container: dict[str, list[str]] = {}
     for each in change.amounts:
         now = "unchanged, but written this way" if each.after == each.before else f"now {each.before}"
-        by_container.setdefault(each.container, []).append(f"{each.resource} {each.after} ({now})")
+        after = f"{each.resource} {each.after}" if each.after.sign else f"no {each.resource}"
+        by_container.setdefault(each.container, []).append(f"{after} ({now})")
     return "; ".join(
         f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()
     )

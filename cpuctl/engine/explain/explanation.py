@@ -3,7 +3,7 @@
 This includes what other pods hold, and who has the CPUs of each NUMA node.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -38,10 +38,11 @@ class NodeShare(Record):
 
 
 class Holder(Record):
-    """A pod, the exclusive CPUs (mask) it holds, and its bytes by resource and NUMA nodes (a mask).
+    """A pod, the exclusive CPUs (mask) it holds, and what else by resource and NUMA nodes (a mask).
 
-    ``running`` is False for one that the kubelet does not consider active: it has ended, was rejected, or has
-    not been processed since the restart.
+    ``memory`` is in bytes; ``devices`` are counted, of resources that the pod in question requests.
+    ``running`` is False for one that the kubelet does not consider active: it has ended, was rejected, or is
+    ``waiting`` to be processed after the restart.
     """
 
     uid: str
@@ -49,6 +50,8 @@ class Holder(Record):
     cpus: int
     memory: Mapping[tuple[str, int], int]
     running: bool
+    waiting: bool = False
+    devices: Mapping[tuple[str, int], int] = {}
 
 
 def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
@@ -75,18 +78,44 @@ def known_name(pod: StoredPod) -> str:
     return pod.uid if pod.name == pod.uid and len(pod.uid) >= _UID_LENGTH else pod.full_name
 
 
-def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[Holder]:
-    """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU.
+def holders(
+    node: Node,
+    pod: StoredPod,
+    names: Mapping[str, str] = MappingProxyType({}),
+    waiting: Collection[str] = (),
+) -> Iterator[Holder]:
+    """Yield the other pods that hold CPUs, memory or devices, in the order of their lowest CPU.
 
-    *names* are the names of pods that may be inactive, by UID.
+    *names* are the names of pods that may be inactive, by UID; those that are *waiting* have not been
+    processed since the restart.
     """
     cpu, memory = node.cpu.state, node.memory.state
-    uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys()
+    devices = _devices_held(node, pod)
+    uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys() | devices.keys()
     cpus = {uid: cpu.held_by(uid) for uid in sorted(uids - {pod.uid})}
     for uid, mask in sorted(cpus.items(), key=lambda each: each[1] & -each[1]):
         other = node.active.get(uid)
-        name = known_name(other) if other else names.get(uid, uid)
-        yield Holder(uid=uid, name=name, cpus=mask, memory=_memory_held(node, uid), running=other is not None)
+        yield Holder(
+            uid=uid,
+            name=known_name(other) if other else names.get(uid, uid),
+            cpus=mask,
+            memory=_memory_held(node, uid),
+            running=other is not None,
+            waiting=other is None and uid in waiting,
+            devices=devices.get(uid, {}),
+        )
+
+
+def _devices_held(node: Node, pod: StoredPod) -> dict[str, dict[tuple[str, int], int]]:
+    """Count the devices of each pod, of resources that *pod* requests, by resource and nearby NUMA nodes."""
+    devices = node.devices
+    requested = {name for each in pod.all_containers for name in each.resources.limits}
+    held: dict[str, dict[tuple[str, int], int]] = {}
+    for resource in sorted(requested & devices.pools.keys()):
+        for uid in devices.state.held:
+            for nodes, count in devices.pools[resource].counts(devices.state.of_pod(uid, resource)).items():
+                held.setdefault(uid, {})[resource, nodes] = count
+    return held
 
 
 def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
@@ -142,10 +171,20 @@ def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanat
         rounds=rounds,
         node=node,
         shares=node_shares(node, pod),
-        holders=tuple(holders(node, pod, {each.uid: each.full_name for each in replay.scenario.pods})),
+        holders=tuple(holders(node, pod, *_inactive(replay))),
         defects=(*known_defects(replay, decision, rounds), *_departures(replay), *release_notes(replay)),
-        searches=() if admitted and not unaligned else _searches(replay, decision, tick),
+        searches=()
+        if admitted and not unaligned
+        else _searches(replay, unaligned[0] if unaligned else decision, tick),
     )
+
+
+def _inactive(replay: Replay) -> tuple[dict[str, str], set[str]]:
+    """Return the names of all pods, and the UIDs of those that the restarted kubelet has not processed."""
+    scenario = replay.scenario
+    names = {each.uid: each.full_name for each in scenario.pods}
+    waiting = {each.uid for each in scenario.pods[scenario.position + 1 :]} if scenario.restarted else set()
+    return names, waiting
 
 
 def _departures(replay: Replay) -> Iterator[KnownDefect]:

@@ -89,7 +89,11 @@ def _request(offer: Offer, pod: StoredPod, container: Container | None, node: No
         return offer.rule.request
     if is_memory(offer.resource):
         return (memory_requested(node, pod, container) or {}).get(offer.resource)
-    requested = None if container is None else container.resources.requests.get(offer.resource)
+
+    from cpuctl.pods.requests import pod_limits
+
+    limits = pod_limits(pod, overhead=False) if container is None else container.resources.requests
+    requested = limits.get(offer.resource)
     return requested.value if requested else None
 
 

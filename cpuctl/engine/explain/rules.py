@@ -7,6 +7,7 @@ whose memory is in use can only be used alone or in its group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cpuctl.checkpoints.model import MemoryNode, node_list
@@ -84,7 +85,7 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
         )
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.width, 'NUMA node')} would have enough {offer.resource} when empty, so only sets "
-        f"of that size are preferred; now {hints.narrowest} are needed"
+        f"of that size are preferred; now {counted(hints.narrowest, 'NUMA node')} are needed"
     )
 
 
@@ -134,7 +135,8 @@ def _too_wide_for_cpus(hints: CPUHints, policy: str) -> Blocked:
     verdict = "rejects what is not preferred" if policy == "restricted" else "accepts it anyway"
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when empty, so "
-        f"only {wide} are preferred; now {hints.narrowest} are needed, and {policy} {verdict}"
+        f"only {wide} are preferred; now {counted(hints.narrowest, 'NUMA node')} are needed, "
+        f"and {policy} {verdict}"
     )
 
 
@@ -215,10 +217,12 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
     for name, amount in request.items():
         free = free_in(tables, tables, name)
         if free < amount:
-            return Rule.NOT_ENOUGH, (
-                f"it requests {bytes_text(amount)} of {name}, but {bytes_text(free)} are free on the whole "
-                "node"
+            have = (
+                f"all NUMA nodes together have {bytes_text(free)} free"
+                if free
+                else "no NUMA node has any free"
             )
+            return Rule.NOT_ENOUGH, f"it requests {bytes_text(amount)} of {name}, but {have}"
     return Rule.GROUP_RULE, (
         f"{amounts(request)} are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
         f"their groups: {groups(tables)}"
@@ -234,8 +238,11 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
     rule, why = _none_at_all(request, tables)
     if affinity is None:
         return rule, why
-    missing = f"the hint is {nodes_text(affinity)}, with {_free(tables, request, CPUSet(affinity))} free"
-    return rule, f"{missing}; {why}"
+    if affinity.bit_count() == 1:
+        free = amounts({name: free_in(tables, CPUSet(affinity), name) for name in request})
+        return rule, f"{nodes_text(affinity)}, which the hint names, has {free} free; {why}"
+    free = _free(tables, request, CPUSet(affinity))
+    return rule, f"{nodes_text(affinity)}, which the hint names, have {free} free; {why}"
 
 
 def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
@@ -278,8 +285,11 @@ OUT_OF = "OutOf"
 
 
 _WRAPPING = "Allocate failed due to ", ", which is unexpected"
+_SHORT_OF_DEVICES = re.compile(
+    r"requested number of devices unavailable for (?P<resource>\S+)\. "
+    r"Requested: (?P<requested>\d+), Available: (?P<free>\d+)"
+)
 _BEGINNINGS = {
-    "requested number of devices unavailable": Rule.NOT_ENOUGH,
     "no healthy devices present": Rule.UNHEALTHY_DEVICES,
     "previously allocated devices are no longer healthy": Rule.UNHEALTHY_DEVICES,
     "pod ": Rule.OTHER_ASSIGNMENT,
@@ -321,7 +331,8 @@ def _shortage(refused: Rejected) -> str:
     requested, free, capacity = (
         _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
     )
-    return f"the pod requests {requested} of {resource}, but {free} of {capacity} are free"
+    have = f"{free} of {capacity} are free" if details["capacity"] else "the node has none"
+    return f"the pod requests {requested} of {resource}, but {have}"
 
 
 def _amount_text(resource: str, amount: int) -> str:
@@ -401,6 +412,12 @@ def blocked_by_devices(refused: Rejected) -> Blocked | None:
         return None
     before, behind = _WRAPPING
     error = refused.message.removeprefix(before).removesuffix(behind)
+    if short := _SHORT_OF_DEVICES.fullmatch(error):
+        free = int(short["free"])
+        are = f"{free or 'none'} {'is' if free == 1 else 'are'}"
+        return Rule.NOT_ENOUGH, (
+            f"it requests {short['requested']} {short['resource']}, but {are} free on the node"
+        )
     return next(
         ((rule, error) for beginning, rule in _BEGINNINGS.items() if error.startswith(beginning)), None
     )

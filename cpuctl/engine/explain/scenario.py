@@ -63,8 +63,8 @@ class Scenario(Record):
 class SearchBudget:
     """A count of engine runs, one per pod, up to a ``bound``; ``cut`` is set if more would be needed.
 
-    ``left_out`` names choices that were deliberately not tried. *tick* is called for every run, to report
-    progress.
+    ``left_out`` names choices that were deliberately not tried, ``resources`` those of which other requests
+    were tried. *tick* is called for every run, to report progress.
     """
 
     def __init__(self, *, bound: int = sys.maxsize, tick: Callable[[], None] = lambda: None) -> None:
@@ -73,6 +73,7 @@ class SearchBudget:
         self.made = 0
         self.cut = False
         self.left_out = ""
+        self.resources: set[str] = set()
 
     def allow(self, wanted: int = 1) -> bool:
         """Return whether *wanted* more runs stay within the bound."""

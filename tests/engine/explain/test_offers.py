@@ -168,7 +168,7 @@ def test_a_single_node_is_accepted_only_if_its_hint_is_preferred() -> None:
         ("hugepages-2Mi", ONE, None),
         ("example.com/card", ONE, 3),
         ("example.com/card", TWO, None),
-        ("example.com/card", None, None),
+        ("example.com/card", None, 3),
     ],
 )
 def test_the_requested_amount(resource: str, container: Container | None, request_: int | None) -> None:

@@ -11,6 +11,7 @@ from cpuctl.engine.node import Node
 from tests.engine.explain.scenarios import (
     GIB,
     TWO_NODES,
+    cards,
     memory_config,
     named,
     reported,
@@ -18,6 +19,7 @@ from tests.engine.explain.scenarios import (
     whole,
     with_memory,
 )
+from tests.support.pods import app
 from tests.support.topologies import mask
 
 ASKED = named("asked", whole(2))
@@ -124,3 +126,19 @@ def test_a_pod_that_holds_only_cpus_is_a_holder() -> None:
         ("divided", {}),
         ("high", {}),
     ]
+
+
+def test_pods_that_hold_devices_which_the_pod_requests_are_holders() -> None:
+    card = "example.com/card=1"
+    first, second = named("first", whole(1, more=card)), named("second", app(card, card))
+    requesting, other = named("asked", whole(1, more=card)), named("asked", whole(1))
+    for pod, devices in ((requesting, {("example.com/card", 0b1): 1}), (other, {})):
+        replay = reported(scenario(TWO_NODES, first, second, pod, devices=cards(node0=2)))
+        found = {each.uid: each.devices for each in holders(replay.after, pod)}
+        assert found == ({"first": devices, "second": devices} if devices else {"first": {}})
+
+
+def test_pods_that_a_restarted_kubelet_has_not_processed_are_waiting() -> None:
+    node = held_node()
+    found = {each.uid: each.waiting for each in holders(node, ASKED, waiting={"ended", "high"})}
+    assert {uid for uid, waiting in found.items() if waiting} == {"ended"}

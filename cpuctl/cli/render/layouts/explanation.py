@@ -10,13 +10,14 @@ from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_ste
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.resources import devices_table
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_line, suggestions_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
-from cpuctl.phrases import byte_text, counted
+from cpuctl.phrases import byte_text, counted, named
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, MemoryTable, PlacedContainer, Pod, Weighing
+    from cpuctl.answers.decisions import Container, MemoryTable, Pod, Weighing
     from cpuctl.answers.explanation import (
         CPUShare,
         Decision,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
         PendingResize,
         ProviderOffer,
         Round,
-        Search,
-        Suggestion,
     )
 
     ShareCount = Literal["cpus", "reserved", "own", "held", "free"]
@@ -36,6 +35,19 @@ if TYPE_CHECKING:
 _SHARES: Final = ("cpus", "reserved", "own", "held", "free")
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
+_RULES = {
+    "freeCores": "too few free cores",
+    "groupRule": "groups of NUMA nodes",
+    "inputLacks": "missing input",
+    "largerThanOneNode": "larger than one NUMA node",
+    "maskInequality": "no common NUMA node",
+    "nodeFit": "not enough free on the node",
+    "noSingleNode": "not enough free on one NUMA node",
+    "quantityForm": "form of a quantity",
+    "reuseBinds": "NUMA nodes of reused CPUs",
+    "widthFromCapacity": "more NUMA nodes than preferred",
+}
+"""Rules whose names in answers need other words."""
 _STATUS_TEXTS = {"no preference": "no preference", "no hints": "none (treated as any)", "impossible": "none"}
 
 
@@ -51,6 +63,22 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     yield from _weighed(document)
     if document["rounds"]:
         yield _rounds(document)
+    yield from _left(document, wide=wide)
+    if document["searches"] or document.get("hugePages"):
+        yield from _suggestions(document, wide=wide)
+    yield from _next(document, wide=wide)
+
+
+def _left(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
+    """Show what each NUMA node had, and who held the rest; say when that was."""
+    tables = [*_tables_left(document, wide=wide)]
+    when = {"Admitted": "Before this pod was admitted:", "Rejected": "After this pod was rejected:"}
+    if tables and (caption := when.get(document["pod"]["outcome"])):
+        yield Lines.of(caption)
+    yield from tables
+
+
+def _tables_left(document: ExplainedDecision, *, wide: bool) -> Iterator[Table]:
     if document["numaNodes"]:
         yield _numa_nodes(document["numaNodes"])
     if any(node["resources"] for node in document["memory"]):
@@ -59,9 +87,6 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         yield devices_table(document["devices"])
     if document["holders"]:
         yield _holders(document["holders"], wide=wide)
-    if document["searches"]:
-        yield from _suggestions(document, wide=wide)
-    yield from _next(document, wide=wide)
 
 
 def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
@@ -73,9 +98,11 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(f"No changes were tried{change}.")
         return
     yield table
-    if wide and (commands := tuple(command_lines(document["suggestions"]))):
+    if wide and (commands := tuple(command_lines(document))):
         yield Lines(commands)
     yield Lines.of(runs_line(document))
+    if not wide:
+        yield from pages_lines(document)
 
 
 def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
@@ -120,24 +147,15 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     yield from _stated(document)
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
-    yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
+    yield from (("REMOTE", Cell(text, "yellow")) for text in _remote_devices(document))
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
     yield from _sharing(document)
     for each in document["mixedCores"]:
         if document["asked"]["container"] in (None, each["container"]):
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
     for defect in document["defects"]:
-        yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
+        yield "NOTE", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"])
-    for pages in document.get("hugePages", ()):
-        restart = "remove memory_manager_state and " if pages["removesMemoryState"] else ""
-        yield (
-            "HUGE PAGES",
-            Cell(
-                f"{pages['after']} on NUMA node {pages['numaNode']} (now {pages['before']}) is enough: "
-                f"{pages['command']}, then {restart}restart the kubelet"
-            ),
-        )
 
 
 def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
@@ -163,8 +181,13 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     if pod["outcome"] == "Admitted":
         return
     yield "RULE", Cell(_ruled(document["decision"]))
+    for resource in document.get("alsoLacking", ()):
+        yield (
+            "ALSO",
+            Cell(f"no NUMA node has free {resource}: the pod would be rejected for that, too", "yellow"),
+        )
     if replacement := document["replacement"]:
-        yield "NEXT", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
+        yield "THEN", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
 
 
 def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
@@ -183,7 +206,7 @@ def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
         yield "SAID", Cell(f"{text} ({differs})", "yellow")
 
 
-def _far_devices(document: ExplainedDecision) -> Iterator[str]:
+def _remote_devices(document: ExplainedDecision) -> Iterator[str]:
     """Explain why devices are on other NUMA nodes than their container's CPUs."""
     for container in _containers(document):
         if "cpus" in container and container["exclusive"] and container.get("devicesAligned") is False:
@@ -192,25 +215,27 @@ def _far_devices(document: ExplainedDecision) -> Iterator[str]:
                     node for each in container["devices"] for node in each["numaNodes"] if node != "none"
                 )
             )
-            cpus = ",".join(container["aligned"]["numaNodes"])
-            yield f"{container['name']}: its devices are on NUMA nodes {devices}, its CPUs on {cpus}: " + (
-                _how_far(document, container["name"], CPUSet.parse(cpus))
+            cpus = CPUSet.parse(",".join(container["aligned"]["numaNodes"]))
+            yield (
+                f"{container['name']}: its devices are on {named(devices, 'NUMA node')}, its CPUs on "
+                f"{named(cpus, 'node')}{_why_remote(document, container['name'], devices, cpus)}"
             )
 
 
-def _how_far(document: ExplainedDecision, container: str, cpus: CPUSet) -> str:
+def _why_remote(document: ExplainedDecision, container: str, devices: CPUSet, cpus: CPUSet) -> str:
     rounds = (each["merged"] for each in document["rounds"] if each["container"] in (None, container))
     merged = next((each for each in rounds if each is not None), None)
     if merged is None:
-        return "topologyManagerPolicy none does not align resources"
-    nodes = merged["numaNodes"]
-    if nodes is None:
-        return "no manager prefers any node"
-    if cpus <= CPUSet.parse(nodes):
-        return f"the Topology Manager chose {{{nodes}}}, and each manager chooses within these"
-    return (
-        f"the Topology Manager chose {{{nodes}}}, where too few CPUs are free: the rest come from other nodes"
-    )
+        return ": topologyManagerPolicy none does not align resources"
+    if merged["numaNodes"] is None:
+        return ": no manager prefers any node"
+    nodes = CPUSet.parse(merged["numaNodes"])
+    chosen = f"{named(nodes, 'node')}, which the Topology Manager chose"
+    if not cpus <= nodes:
+        return f", because too few CPUs are free on {chosen}"
+    if not devices <= nodes:
+        return f", because too few devices are free on {chosen}"
+    return f": each manager chose among {chosen}"
 
 
 def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
@@ -224,7 +249,7 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
 
 def _ruled(decision: Decision) -> str:
     spelt = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
-    rule = "missing input" if decision["rule"] == "inputLacks" else spelt
+    rule = _RULES.get(decision["rule"], spelt)
     where = f" (container {decision['container']})" if decision["container"] else ""
     return f"{rule}{where}: {decision['why']}"
 
@@ -326,7 +351,8 @@ def braced(sets: Iterable[str]) -> str:
 def _numa_nodes(nodes: Sequence[CPUShare]) -> Table:
     own = any(node["counts"]["own"] for node in nodes)
     kept: list[ShareCount] = [count for count in _SHARES if count != "own" or own]
-    columns = (Column("NODE", "right"), *(Column(count.upper(), "right") for count in kept))
+    heads = {"own": "THIS POD", "held": "OTHER PODS"}
+    columns = (Column("NODE", "right"), *(Column(heads.get(each, each.upper()), "right") for each in kept))
     rows = (
         (
             Cell(str(node["id"])),
@@ -340,8 +366,8 @@ def _numa_nodes(nodes: Sequence[CPUShare]) -> Table:
 
 def _memory(nodes: Iterable[MemoryTable]) -> Table:
     """Show the memory of each node, and the group to which a node in use belongs."""
-    names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "USED WITH")
-    columns = (Column(name, "left" if name in ("RESOURCE", "USED WITH") else "right") for name in names)
+    names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "GROUP")
+    columns = (Column(name, "left" if name in ("RESOURCE", "GROUP") else "right") for name in names)
     rows = (
         (
             Cell(str(node["numaNode"])),
@@ -359,13 +385,20 @@ def _memory(nodes: Iterable[MemoryTable]) -> Table:
 
 def _holders(holders: Sequence[Holder], *, wide: bool) -> Table:
     shown = holders if wide else holders[:_HOLDERS_SHOWN]
-    memory = any(holder["memory"] for holder in holders)
+    more = [
+        (heading, cell)
+        for heading, cell, any_held in (
+            ("MEMORY (NODES)", _held, any(holder["memory"] for holder in holders)),
+            ("DEVICES (NODES)", _devices_held, any(holder["devices"] for holder in holders)),
+        )
+        if any_held
+    ]
     rows = [
         (
-            Cell(holder["pod"] + ("" if holder["running"] else " (not active)")),
+            Cell(holder["pod"] + _standing(holder)),
             Cell(str(holder["count"])),
             Cell(holder["cpus"] or "-"),
-            *((Cell(_held(holder)),) if memory else ()),
+            *(Cell(cell(holder)) for _, cell in more),
         )
         for holder in shown
     ]
@@ -373,10 +406,21 @@ def _holders(holders: Sequence[Holder], *, wide: bool) -> Table:
         rest = holders[len(shown) :]
         count = str(sum(holder["count"] for holder in rest))
         rows.append(
-            (Cell(f"and {len(rest)} more"), Cell(count), Cell("(-o wide)"), *((Cell(""),) if memory else ()))
+            (Cell(f"and {len(rest)} more"), Cell(count), Cell("(-o wide)"), *(Cell("") for _ in more))
         )
-    names = ("HELD BY", "COUNT", "CPUS", *(("MEMORY (NODES)",) if memory else ()))
+    names = ("HELD BY", "COUNT", "CPUS", *(heading for heading, _ in more))
     return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
+
+
+def _standing(holder: Holder) -> str:
+    if holder["running"]:
+        return ""
+    return " (not admitted again yet)" if holder["waiting"] else " (ended or rejected)"
+
+
+def _devices_held(holder: Holder) -> str:
+    held = (f"{each['count']} {each['resource']} ({each['numaNodes']})" for each in holder["devices"])
+    return ", ".join(held) or "-"
 
 
 def _held(holder: Holder) -> str:
@@ -386,76 +430,6 @@ def _held(holder: Holder) -> str:
         for each in holder["memory"]
     )
     return ", ".join(held) or "-"
-
-
-_NAMES_SHOWN = 3
-_KINDS = {
-    "request": "any other request",
-    "setting": "any other policy, scope or option",
-    "removal": "any one or two pods removed",
-    "order": "any earlier place in the order",
-}
-
-
-def suggestions_table(document: ExplainedDecision) -> Table:
-    """Show the changes that admit or align the pod and what it gets then; below, what did not help."""
-    wanted = _wanted(document)
-    claims = document["decision"]["rule"] == "resourceClaims"
-    shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
-    found = (
-        (Cell(each["words"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
-        for each in document["suggestions"]
-    )
-    in_vain = (
-        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search, wanted)))
-        for search in document["searches"]
-        if search["runs"] and not search["found"]
-    )
-    return Table((Column("CHANGE"), Column("RESULT")), (*found, *in_vain))
-
-
-def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
-    """Write the commands that try or make changes, one line each."""
-    for each in suggestions:
-        if each["command"]:
-            yield Cell(f"# {each['words']}", "dim")
-            yield Cell(each["command"])
-
-
-def _effect(suggestion: Suggestion, shared: str) -> str:
-    kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
-    several = len(suggestion["containers"]) > 1
-    parts = [_placed(each, named=several) for each in kept] or [shared]
-    if lost := suggestion["lost"]:
-        more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
-        parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
-    return "; ".join(parts)
-
-
-def _placed(container: PlacedContainer, *, named: bool) -> str:
-    name = f"{container['name']}: " if named else ""
-    if not container["exclusive"]:
-        return f"{name}in its pod's pool, CPUs {container['cpus']}"
-    nodes = ",".join(container["aligned"]["numaNodes"])
-    return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
-
-
-def _wanted(document: ExplainedDecision) -> str:
-    """Describe the goal of the changes: an admitted pod has suggestions only if it is not aligned."""
-    return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
-
-
-def _in_vain(search: Search, wanted: str) -> str:
-    if not search["complete"]:
-        return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
-    but = f", except {search['leftOut']}" if search["leftOut"] else ""
-    return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
-
-
-def runs_line(document: ExplainedDecision) -> str:
-    """Report how often the engine ran to find the changes."""
-    runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
-    return f"{runs}; every listed change was verified with a full run."
 
 
 # How a policy that replaces the kubelet's chose its CPUs: what it filtered, how it scored, which set won.

@@ -22,7 +22,10 @@ class ChangeKind(StrEnum):
 
 
 class Amount(Record):
-    """The current and changed request of a container, or of the pod if that is empty, for a resource."""
+    """The current and changed request of a container, or of the pod if that is empty, for a resource.
+
+    A changed request of 0 is no request.
+    """
 
     container: str
     resource: str
@@ -83,6 +86,8 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
     limit = resources.limits.get(amount.resource)
     # Equal amounts stay equal, so the pod keeps its QoS class; a limit never drops below a request.
     # If neither is set, the two become equal.
+    if not amount.after.sign:
+        return _without(resources, amount.resource)
     moved = limit == amount.before or limit < amount.after if limit else not amount.before.sign
     change = {amount.resource: amount.after}
     return replace(
@@ -90,6 +95,15 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
         requests={**resources.requests, **change},
         limits={**resources.limits, **change} if moved else resources.limits,
     )
+
+
+def _without(resources: ResourceRequirements, name: str) -> ResourceRequirements:
+    """Return the resources without one: a request of 0 would still be a request to the Memory Manager."""
+    requests, limits = (
+        {each: amount for each, amount in side.items() if each != name}
+        for side in (resources.requests, resources.limits)
+    )
+    return replace(resources, requests=requests, limits=limits)
 
 
 class SettingChange(Record):

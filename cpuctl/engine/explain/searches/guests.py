@@ -15,7 +15,7 @@ from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, FieldChange, RequestChange
 from cpuctl.engine.explain.searches.requests import amounts_below
 from cpuctl.engine.memory.tables import MEMORY, is_memory
-from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.launcher_pod import COMPUTE, pods_of_machine
 from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.virtual_machine import (
@@ -70,9 +70,10 @@ def _first_admitted(
         if not runs.allow():
             return
         change = RequestChange(tuple(_amounts(pod, machine._replace(guest=variant.guest))), variant.fields)
+        runs.resources.update(each.resource for each in change.amounts)
         admission = runs.admit(replay.before.copy(), change.asked_by(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and isinstance(admission.verdict, Admitted):
+        if change.amounts and same_class and replay.scenario.is_met_by(admission):
             yield change
             return
 

@@ -17,8 +17,8 @@ from cpuctl.engine.explain.offers import LISTED_NODES, memory_requested, whole_c
 from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
-from cpuctl.engine.memory.tables import MEMORY, is_memory
-from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
+from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
@@ -38,16 +38,18 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
 
     Requests of one container are changed first: the refused one, or the one that requests most if the pod was
     refused as a whole. CPUs are tried one by one, or core by core if the policy requires that. If less for
-    one container is not enough, all get less. A pod that is already running cannot change its requests.
+    one container is not enough, all get less, or none of a resource other than CPUs and memory. A pod that is
+    already running cannot change its requests.
     """
-    verdict = replay.admission.verdict
+    verdict, pod = replay.admission.verdict, replay.scenario.pod
     if replay.scenario.restarted:
         return
     if isinstance(verdict, Rejected) and verdict.reason.startswith(OUT_OF):
-        yield from _fitting(replay, decision, verdict, runs)
+        fitting = list(_fitting(replay, decision, verdict, runs))
+        yield from fitting or _without_a_resource(replay, runs)
         return
     if decision.rule is Rule.NO_OWN_RESOURCES:
-        yield from first_admitted(replay, with_own_resources(replay.scenario.pod), runs)
+        yield from first_admitted(replay, with_own_resources(pod), runs)
         return
     found: list[RequestChange] = []
     if decision.provider in ("cpu", ""):
@@ -56,7 +58,8 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
         found += _fewer_devices(replay, decision, runs)
     if decision.provider == "memory" or decision.rule is Rule.MASK_INEQUALITY:
         found += _other_memory(replay, decision, runs)
-    yield from found or first_admitted(replay, in_proportion(replay.scenario.pod, _unit(replay)), runs)
+    found = found or list(_without_a_resource(replay, runs))
+    yield from found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs)
 
 
 def _fitting(
@@ -134,6 +137,13 @@ def _other_amounts(
         yield from first_admitted(replay, choices, runs)
 
 
+def _without_a_resource(replay: Replay, runs: SearchBudget) -> Iterator[RequestChange]:
+    """Try to request nothing of one resource: huge pages or devices."""
+    pod = replay.scenario.pod
+    for resource in without_a_resource(pod):
+        yield from first_admitted(replay, [resource], runs)
+
+
 def _free(replay: Replay) -> int:
     """Count the CPUs that could become exclusive when the pod arrives."""
     node = replay.before.copy()
@@ -177,6 +187,25 @@ def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
             for each in pod.all_containers
             for name, amount in each.resources.requests.items()
             if name in ("cpu", MEMORY)
+        }
+
+
+def without_a_resource(pod: StoredPod) -> Iterator[Choice]:
+    """For each resource other than CPUs, memory and storage, request none of it."""
+    requested = {each.name: each.resources.requests for each in pod.all_containers}
+    if pod.resources is not None:
+        requested[""] = pod.resources.requests
+    names = {
+        resource
+        for requests in requested.values()
+        for resource, amount in requests.items()
+        if amount.sign > 0 and ("/" in resource or is_huge_pages(resource))
+    }
+    for resource in sorted(names):
+        yield {
+            (name, resource): _NOTHING
+            for name, requests in requested.items()
+            if requests.get(resource, _NOTHING).sign > 0
         }
 
 
@@ -254,9 +283,10 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
             for (name, resource), after in choice.items()
         )
         change = RequestChange(tuple(each for each in amounts if each.differs))
+        runs.resources.update(each.resource for each in change.amounts)
         admission = runs.admit(replay.before.copy(), change.asked_by(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and isinstance(admission.verdict, Admitted):
+        if change.amounts and same_class and replay.scenario.is_met_by(admission):
             yield change
             return
 

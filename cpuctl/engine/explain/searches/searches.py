@@ -203,7 +203,7 @@ class Search(NamedTuple):
     """The search for one kind of change: what was found, in how many runs of the engine.
 
     ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
-    ``left_out``.
+    ``left_out``. ``resources`` are those of which other requests were tried.
     """
 
     kind: ChangeKind
@@ -212,6 +212,7 @@ class Search(NamedTuple):
     bound: int
     complete: bool
     left_out: str
+    resources: tuple[str, ...]
 
 
 class _Method(Record):
@@ -236,8 +237,6 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),
     }
-    if replay.scenario.aligned:
-        del methods[ChangeKind.REQUEST]  # a small enough pod is always aligned, but is a different pod
     if decision.rule is Rule.CLAIMS:
         # No kubelet decides here: neither its settings nor other container requests can help.
         methods = {kind: methods[kind] for kind in (ChangeKind.REMOVAL, ChangeKind.ORDER)}
@@ -270,6 +269,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         bound=method.bound,
         complete=not runs.cut,
         left_out=runs.left_out,
+        resources=tuple(sorted(runs.resources)),
     )
 
 

@@ -70,7 +70,7 @@ CASES = [
         "one node would be enough if it were empty",
         Rule.WIDTH_FROM_CAPACITY,
         "6 CPUs fit into 1 NUMA node when empty, so only sets of "
-        "that size are preferred; now 2 are needed, and restricted rejects what is not preferred",
+        "that size are preferred; now 2 NUMA nodes are needed, and restricted rejects what is not preferred",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
         RESTRICTED,
@@ -151,7 +151,7 @@ CASES = [
     Case(
         "more memory than there is",
         Rule.NOT_ENOUGH,
-        "it requests 19Gi of memory, but 18Gi are free on the whole node",
+        "it requests 19Gi of memory, but all NUMA nodes together have 18Gi free",
         WITH_MEMORY,
         (named("a", whole(1, memory="19Gi")),),
         memory_config(),

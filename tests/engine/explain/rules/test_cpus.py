@@ -85,14 +85,14 @@ CASES = [
         hints(3, 3, 3, request=8, width=2),
         Rule.WIDTH_FROM_CAPACITY,
         "8 CPUs fit into 2 NUMA nodes when empty, so only sets of "
-        "that size are preferred; now 3 are needed, and restricted rejects what is not preferred",
+        "that size are preferred; now 3 NUMA nodes are needed, and restricted rejects what is not preferred",
     ),
     Case(
         "one CPU more than one node has",
         hints(3, 3, request=4),
         Rule.WIDTH_FROM_CAPACITY,
         "4 CPUs fit into 1 NUMA node when empty, so only sets of "
-        "that size are preferred; now 2 are needed, and best-effort accepts it anyway",
+        "that size are preferred; now 2 NUMA nodes are needed, and best-effort accepts it anyway",
         "best-effort",
     ),
     Case(

@@ -110,7 +110,7 @@ def test_the_reason_why_an_admitted_pod_is_not_aligned_is_reported() -> None:
     assert explanation.decision.rule is Rule.ADMITTED
     (unmet,) = explanation.unaligned
     assert (unmet.rule, unmet.container) == (Rule.WIDTH_FROM_CAPACITY, "main")
-    assert unmet.why.endswith("now 2 are needed, and best-effort accepts it anyway")
+    assert unmet.why.endswith("now 2 NUMA nodes are needed, and best-effort accepts it anyway")
     assert explained(TWO_NODES, pods[0], **BEST_EFFORT).unaligned == ()
     assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy there are no rounds of hints"
 
@@ -141,7 +141,7 @@ def test_a_rejected_container_is_explained_by_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "1Gi"), whole(1, "two", "19Gi"))
     assert decision(WITH_MEMORY, pod, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="it requests 19Gi of memory, but 17Gi are free on the whole node",
+        why="it requests 19Gi of memory, but all NUMA nodes together have 17Gi free",
         container="two",
         provider="memory",
     )
@@ -158,8 +158,8 @@ def test_a_divided_pod_is_explained_by_its_pod_level_memory() -> None:
     pod = divided("a", "cpu=2 memory=19Gi", whole(2))
     assert decision(WITH_MEMORY, pod, **BEST_EFFORT, **DIVIDING, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="the hint is NUMA node 0, with 9Gi of memory on node 0 free; it requests 19Gi of memory, but "
-        "18Gi are free on the whole node",
+        why="NUMA node 0, which the hint names, has 9Gi of memory free; it requests 19Gi of memory, but "
+        "all NUMA nodes together have 18Gi free",
         provider="memory",
     )
 
@@ -167,7 +167,7 @@ def test_a_divided_pod_is_explained_by_its_pod_level_memory() -> None:
 def test_memory_that_a_hint_cannot_provide_is_reported_with_the_hint() -> None:
     pods = *(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))
     assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
-        "the hint is NUMA node 0, with 1Gi of memory on node 0 free; 10Gi of memory are free only on NUMA "
+        "NUMA node 0, which the hint names, has 1Gi of memory free; 10Gi of memory are free only on NUMA "
         "nodes that cannot be combined, as nodes in use stay in their groups: {0}"
     )
 
@@ -200,7 +200,7 @@ def test_too_few_devices_without_any_hints() -> None:
     pod = named("a", whole(1, more="example.com/card=2"))
     assert decision(EIGHT, pod, devices=cards(node0=1)) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="requested number of devices unavailable for example.com/card. Requested: 2, Available: 1",
+        why="it requests 2 example.com/card, but 1 is free on the node",
         container="main",
         provider="devices",
     )
@@ -244,7 +244,6 @@ def test_a_hint_that_violates_groups_is_named_only_if_there_was_one() -> None:
 @pytest.mark.parametrize(
     ("error", "rule"),
     [
-        ("requested number of devices unavailable for a/b. Requested: 2, Available: 1", Rule.NOT_ENOUGH),
         ("no healthy devices present; cannot allocate unhealthy devices a/b", Rule.UNHEALTHY_DEVICES),
         (
             "previously allocated devices are no longer healthy; cannot allocate unhealthy devices a/b",
@@ -259,3 +258,21 @@ def test_errors_of_the_device_manager(error: str, rule: Rule) -> None:
     assert blocked_by_devices(refused) == (rule, error)
     assert blocked_by_devices(Rejected(refused.reason, "Allocate failed due to not enough cpus")) is None
     assert blocked_by_devices(Rejected(RejectionReason.SMT_ALIGNMENT, refused.message)) is None
+
+
+@pytest.mark.parametrize(("free", "are"), [(0, "none are"), (1, "1 is"), (2, "2 are")])
+def test_a_shortage_of_devices_is_told_in_numbers(free: int, are: str) -> None:
+    error = f"requested number of devices unavailable for a/b. Requested: 3, Available: {free}"
+    message = f"Allocate failed due to {error}, which is unexpected"
+    refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message)
+    why = f"it requests 3 a/b, but {are} free on the node"
+    assert blocked_by_devices(refused) == (Rule.NOT_ENOUGH, why)
+
+
+def test_a_node_that_has_none_of_a_resource_is_told_of() -> None:
+    details = {"requested": 2 << 30, "used": 0, "capacity": 0}
+    refused = Rejected(reason="OutOfhugepages-1Gi", message="", details=details)
+    replay = reported(scenario(EIGHT, named("a", whole(1))))
+    assert refused_otherwise(replay, refused).why == (
+        "the pod requests 2Gi of hugepages-1Gi, but the node has none"
+    )

@@ -119,13 +119,13 @@ IMPOSSIBLE = "it requests more example.com/card than is free on the node"
             "restricted",
             cards({0: 2, 1: 2, 2: 2}, 4, 5),
             Rule.WIDTH_FROM_CAPACITY,
-            f"2 NUMA nodes {WIDE}; now 3 are needed",
+            f"2 NUMA nodes {WIDE}; now 3 NUMA nodes are needed",
         ),
         (
             "restricted",
             cards({0: 1, 1: 1}, 4, 2),
             Rule.WIDTH_FROM_CAPACITY,
-            f"1 NUMA node {WIDE}; now 2 are needed",
+            f"1 NUMA node {WIDE}; now 2 NUMA nodes are needed",
         ),
     ],
 )

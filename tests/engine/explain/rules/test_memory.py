@@ -196,7 +196,7 @@ FAILURES = [
         {"memory": 1, PAGES: 9},
         (),
         Rule.NOT_ENOUGH,
-        "it requests 9Gi of hugepages-1Gi, but 8Gi are free on the whole node",
+        "it requests 9Gi of hugepages-1Gi, but all NUMA nodes together have 8Gi free",
     ),
     Case("free, but not together", {"memory": 10}, IN_USE, Rule.GROUP_RULE, TOGETHER),
     Case(
@@ -211,7 +211,8 @@ FAILURES = [
         {"memory": 10},
         IN_USE,
         Rule.GROUP_RULE,
-        "the hint is NUMA nodes 0-1, with 9Gi of memory on node 0, 9Gi of memory on node 1 free; " + TOGETHER,
+        "NUMA nodes 0-1, which the hint names, have 9Gi of memory on node 0, 9Gi of memory on node 1 free; "
+        + TOGETHER,
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(0b11),
     ),

@@ -258,3 +258,38 @@ def test_a_part_of_a_cpu_is_not_tried_and_the_pod_gets_more() -> None:
 def test_requests_of_running_pods_do_not_change() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert nearest(replace(replay, scenario=replace(replay.scenario, restarted=True))) == ([], 0)
+
+
+WITHOUT = [
+    Case(
+        "no pages where there are none",
+        with_memory(TWO_NODES, 10, pages={1 << 11: 0}),
+        (named("a", whole(1, "one", "1Gi", "hugepages-2Mi=4Mi"), whole(1, "two", "1Gi")),),
+        [{"one hugepages-2Mi": "0"}],
+        1 + 1,
+        SINGLE | MEMORY,
+    ),
+    Case(
+        "no devices where all are taken",
+        EIGHT,
+        (named("a", whole(1, more="example.com/card=1")), named("b", whole(1, more="example.com/card=1"))),
+        [{"main card": "0"}],
+        1,
+        devices=cards(node0=1),
+    ),
+    Case(
+        "no devices where all are taken, and the kubelet counts",
+        EIGHT,
+        (named("a", whole(1, more="example.com/card=1")), named("b", whole(1, more="example.com/card=1"))),
+        [{"main card": "0"}],
+        1,
+        devices=cards(node0=1),
+        fit=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", WITHOUT, ids=lambda case: case.name)
+def test_a_pod_that_requests_nothing_of_a_resource_is_tried(case: Case) -> None:
+    replay = reported(scenario(case.info, *case.pods, fit=case.fit, devices=case.devices, **case.config))
+    assert nearest(replay) == (case.found, case.runs)

@@ -1,0 +1,135 @@
+"""Changes that would alter a decision: what was tried, what helps, and commands that try or make it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, next_line
+from cpuctl.cpuset import CPUSet
+from cpuctl.phrases import byte_text, counted, named
+
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import PlacedContainer
+    from cpuctl.answers.explanation import ExplainedDecision, HugePages, Search, Suggestion
+
+_NAMES_SHOWN = 3
+_KINDS = {
+    "removal": "any one or two pods removed",
+    "order": "any earlier place in the order",
+}
+
+
+def suggestions_table(document: ExplainedDecision) -> Table:
+    """Show the changes that admit or align the pod and what it gets then; below, what did not help."""
+    wanted = _wanted(document)
+    claims = document["decision"]["rule"] == "resourceClaims"
+    shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
+    found = (
+        (Cell(each["words"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
+        for each in document["suggestions"]
+    )
+    in_vain = (
+        (Cell(_tried(document, search)), Cell(_in_vain(search, wanted)))
+        for search in document["searches"]
+        if search["runs"] and not search["found"]
+    )
+    pages = ((Cell(_pages_text(each)), Cell(_pages_effect(each))) for each in document.get("hugePages", ()))
+    return Table((Column("CHANGE"), Column("RESULT")), (*found, *pages, *in_vain, *_pages_in_vain(document)))
+
+
+def command_lines(document: ExplainedDecision) -> Iterator[Cell]:
+    """Write the commands that try or make changes, one line each."""
+    for each in document["suggestions"]:
+        if each["command"]:
+            yield Cell(f"# {each['words']}", "dim")
+            yield Cell(each["command"])
+    for pages in document.get("hugePages", ()):
+        yield Cell(f"# {_pages_text(pages)}, until the next reboot", "dim")
+        yield Cell(pages["command"])
+
+
+def _pages_text(pages: HugePages) -> str:
+    size = byte_text(pages["pageKiB"] << 10)
+    return f"allocate {size} pages on NUMA node {pages['numaNode']}: {pages['after']} (now {pages['before']})"
+
+
+def _pages_effect(pages: HugePages) -> str:
+    removal = "memory_manager_state is removed and " if pages["removesMemoryState"] else ""
+    return f"admitted, after {removal}the kubelet restarts"
+
+
+def _pages_in_vain(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
+    """Show the largest numbers of pages that were tried, for sizes of which no number is enough."""
+    if document["decision"]["provider"] != "memory" and "hugepages-" not in document["pod"].get("reason", ""):
+        return
+    enough = {pages["pageKiB"] for pages in document.get("hugePages", ())}
+    tried = document.get("triedHugePages", ())
+    for kib in dict.fromkeys(each["pageKiB"] for each in tried if each["pageKiB"] not in enough):
+        size = byte_text(kib << 10)
+        by_count: dict[int, list[int]] = {}
+        for each in tried:
+            if each["pageKiB"] == kib and each["after"] > each["before"]:
+                by_count.setdefault(each["after"], []).append(each["numaNode"])
+        counts = (f"{count} on {named(CPUSet.of(nodes), 'node')}" for count, nodes in by_count.items())
+        result = f"never {_wanted(document)} (tried up to {', '.join(counts)})"
+        yield (
+            Cell(f"more {size} pages on one NUMA node"),
+            Cell(result if by_count else "no NUMA node has memory for them"),
+        )
+
+
+def _effect(suggestion: Suggestion, shared: str) -> str:
+    kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
+    several = len(suggestion["containers"]) > 1
+    parts = [_placed(each, named=several) for each in kept] or [shared]
+    if lost := suggestion["lost"]:
+        more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
+        parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
+    return "; ".join(parts)
+
+
+def _placed(container: PlacedContainer, *, named: bool) -> str:
+    name = f"{container['name']}: " if named else ""
+    if not container["exclusive"]:
+        return f"{name}in its pod's pool, CPUs {container['cpus']}"
+    nodes = ",".join(container["aligned"]["numaNodes"])
+    return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
+
+
+def _wanted(document: ExplainedDecision) -> str:
+    """Describe the goal of the changes: an admitted pod has suggestions only if it is not aligned."""
+    return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
+
+
+def _tried(document: ExplainedDecision, search: Search) -> str:
+    """Describe what was tried in vain."""
+    match search["kind"]:
+        case "request":
+            return f"other requests: {', '.join(search['resources'])}"
+        case "setting":
+            memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
+            return "any other topology policy, scope or option" + (", memoryManagerPolicy None" * memory)
+        case kind:
+            return _KINDS[kind]
+
+
+def _in_vain(search: Search, wanted: str) -> str:
+    if not search["complete"]:
+        return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
+    but = f", except {search['leftOut']}" if search["leftOut"] else ""
+    if search["kind"] == "request":
+        return f"never {wanted} ({counted(search['runs'], 'run')})"
+    return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
+
+
+def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
+    """Return the command that allocates the pages, on the first NUMA node where that helps."""
+    for pages in document.get("hugePages", ())[:1]:
+        yield next_line("to allocate the huge pages until the next reboot", pages["command"])
+
+
+def runs_line(document: ExplainedDecision) -> str:
+    """Report how often the engine ran to find the changes."""
+    runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
+    return f"{runs}. RESULT: after admitting all pods again with the change."

@@ -174,8 +174,11 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
         return arguments
 
     from cpuctl.inputs.configuration import given_arguments
+    from cpuctl.kubelet.flags.table import FLAGS
 
-    replaced = {flag.partition("=")[0] for flag in flags}
+    # Repeated flags of other kinds, such as options and reservations, add up.
+    single = {f"--{name}" for name, forms in FLAGS.items() if forms[-1].kind == "string"}
+    replaced = single.intersection(flag.partition("=")[0] for flag in flags)
     given = given_arguments(arguments)
     if not replaced.intersection(word.partition("=")[0] for word in given):
         return " ".join(filter(None, (arguments, shlex.join(flags))))

@@ -398,3 +398,16 @@ def test_a_proposed_flag_replaces_the_given_one(given: str, cpuctl: Cpuctl) -> N
         "--topology-manager-policy=best-effort",
     ]
     assert cpuctl(*words, "-q").code == YES
+
+
+def test_options_in_flags_of_their_own_stay(cpuctl: Cpuctl) -> None:
+    """A kubelet adds up the options of repeated flags."""
+    flag = "--cpu-manager-policy-options"
+    options = f"{flag}=full-pcpus-only=true {flag}=distribute-cpus-across-numa=true"
+    given = f"--cpu-manager-policy=static --reserved-cpus=0,16 {options}"
+    stated = cpuctl("explain", *MACHINE, "--kubelet-args", given, "-T", "web=3/3,1Gi", "-q", "-o", "json")
+    commands = [each["command"] for each in json.loads(stated.out)["suggestions"] if each["command"]]
+    repeated = [command for command in commands if "full-pcpus-only=false" in command]
+    assert repeated, commands
+    assert all(options in command for command in repeated)
+    assert cpuctl(*shlex.split(repeated[0])[1:], "-q").code == YES

@@ -273,6 +273,6 @@ def test_a_node_that_has_none_of_a_resource_is_told_of() -> None:
     details = {"requested": 2 << 30, "used": 0, "capacity": 0}
     refused = Rejected(reason="OutOfhugepages-1Gi", message="", details=details)
     replay = reported(scenario(EIGHT, named("a", whole(1))))
-    assert refused_otherwise(replay, refused).why == (
+    assert rejected_otherwise(replay, refused).why == (
         "the pod requests 2Gi of hugepages-1Gi, but the node has none"
     )

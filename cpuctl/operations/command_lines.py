@@ -108,10 +108,10 @@ def lint_command(inputs: PlanningInputs) -> str:
     return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
-def check_command(inputs: PlanningInputs) -> str:
+def check_command(inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
     """Write the command line that shows why a kubelet does not start with this, and what to change."""
-    without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
-    return shlex.join(["cpuctl", "config", "check", *_options(without)])
+    without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
+    return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
 
 
 def kubelet_command(

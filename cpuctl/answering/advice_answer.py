@@ -11,13 +11,13 @@ from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_
 from cpuctl.answering.plan.plan_document import planning_header, policy_answer
 from cpuctl.engine.capacity.defragment import LargestMoves, Moves, Step
 from cpuctl.kubelet.configuration.settings import OriginKind
-from cpuctl.operations.advice import Advice, Proposed, Tried, does_as_drop_in
+from cpuctl.operations.advice import Advice, AdviceOptions, Proposed, Tried, does_as_drop_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cpuctl.answers import advice as answers
-    from cpuctl.answers.start import NextPart, UnstartedHeader
+    from cpuctl.answers.start import UnstartedHeader
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan_inputs import Planning
 
 
-def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.AdvisedSettings:
+def advice_document(planning: Planning, advice: Advice, options: AdviceOptions) -> answers.AdvisedSettings:
     """Describe settings to choose from, in addition to the current ones."""
-    command = "" if advice.proposed else _next(planning, advice)
-    following: NextPart = {"next": command} if command else {}
+    proposals = [
+        _proposed(number, each, planning.loaded, advice) for number, each in enumerate(advice.proposed, 1)
+    ]
+    command = _next(planning, advice, proposals, options)
+    following: answers.NextAdvice = {"next": command} if command else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Advice",
@@ -40,24 +43,30 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
             "alike": advice.equivalent,
             "refused": advice.refused,
             "undetermined": advice.undetermined,
+            "whyUndetermined": list(advice.why_undetermined),
             "failed": advice.failed,
             "tried": advice.tried,
-            "budget": budget,
+            "budget": options.budget,
             "ended": advice.ended,
         },
         "current": _current(advice),
-        "proposals": [
-            _proposed(number, each, planning.loaded, advice) for number, each in enumerate(advice.proposed, 1)
-        ],
+        "proposals": proposals,
         "leftOut": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
         **following,
     }
 
 
-def _next(planning: Planning, advice: Advice) -> str:
-    """Return the command that explains why nothing helps, if nothing does."""
-    from cpuctl.operations.command_lines import check_command, planning_command
+def _next(
+    planning: Planning, advice: Advice, proposals: Sequence[answers.ProposedSettings], options: AdviceOptions
+) -> str:
+    """Return the command that prints the first proposal for kubelets, or explains why nothing helps."""
+    from cpuctl.operations.command_lines import check_command, planning_command, snippet_command
 
+    if proposals:
+        # An interrupted search finds the same again if it ends after as many settings.
+        search = options._replace(budget=advice.tried) if advice.ended == "stopped" else options
+        best = min(proposals, key=lambda each: ("policy" in each, not each["beatsCurrent"]))
+        return snippet_command(planning.inputs, search, best["number"])
     if not isinstance(advice.current, Tried):
         return check_command(planning.inputs)
     left_out = advice.current.not_admitted

@@ -154,7 +154,9 @@ class _Reporter:
             "configuration": configuration,
             **parts,
             "unknown": self.unknown,
-            "warnings": list(dict.fromkeys((*self.sources.read_as, *self.sources.warnings))),
+            "warnings": list(
+                dict.fromkeys((*self.sources.recognized, *self.sources.read_as, *self.sources.warnings))
+            ),
         }
 
     def _sources(self, pods: str = "") -> Sources:

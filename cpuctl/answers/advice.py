@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypedDict, final
 
 from cpuctl.answers.decisions import Refusal, Verdict
-from cpuctl.answers.start import NextPart, NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
+from cpuctl.answers.start import NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
 
 
@@ -84,6 +84,8 @@ class Search(TypedDict):
     """Settings with which the kubelet does not start."""
     undetermined: Count
     """Settings with which it is unknown whether the kubelet starts."""
+    whyUndetermined: list[str]
+    """Why it is unknown: each reason once."""
     failed: Count
     """Settings with which the kubelet hangs or crashes on these pods."""
     tried: Count
@@ -94,8 +96,14 @@ class Search(TypedDict):
     """Why the search ended: all settings were tried, the budget was used up, or it was interrupted."""
 
 
+class NextAdvice(TypedDict, total=False):
+    next: str
+    """The command to run next: it prints a proposal as a KubeletConfiguration or, without proposals, shows
+    what to change or why a pod is not admitted. FILE stands for what was read from standard input."""
+
+
 @final
-class AdvisedSettings(PlanningHeader, NextPart):
+class AdvisedSettings(PlanningHeader, NextAdvice):
     """The best settings for these pods: none is worse than another in every respect."""
 
     apiVersion: ApiVersion

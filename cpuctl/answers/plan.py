@@ -36,6 +36,7 @@ from cpuctl.answers.values import (
     CPUList,
     Isolation,
     Metric,
+    NamespacedName,
     Sources,
 )
 
@@ -73,7 +74,18 @@ class Summary(PendingCount):
     exclusiveCPUs: Count
 
 
-class After(CPUsLeft, TablesPart, DevicesLeftPart):
+class HeldByRejected(NamespacedName):
+    cpus: CPUList
+    until: str
+    """When the kubelet releases them."""
+
+
+class HeldPart(TypedDict, total=False):
+    heldByRejected: list[HeldByRejected]
+    """The exclusive CPUs that rejected pods keep, because containers got them before the rejection."""
+
+
+class After(CPUsLeft, TablesPart, DevicesLeftPart, HeldPart):
     """What is left after the decisions about all pods."""
 
 
@@ -221,6 +233,9 @@ class StartedSide(RepeatPart, CapacityPart, ExplainPart):
 @final
 class NotStartedSide(TypedDict):
     """Settings with which the kubelet does not start."""
+
+    next: NotRequired[str]
+    """The command that shows what to change, or what else is known."""
 
     settings: str
     """As given; empty for the current configuration."""

@@ -179,7 +179,7 @@ class _Settings:
 
         with ProgressBar(style) as progress:
             found = advised(planning, self._options, progress, lambda: bool(stop))
-        return advice_document(planning, found, self._options.budget)
+        return advice_document(planning, found, self._options)
 
 
 class _Moves:

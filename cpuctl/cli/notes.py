@@ -15,11 +15,20 @@ if TYPE_CHECKING:
     from cpuctl.inputs.live_node import LiveNode, ObservedNode
     from cpuctl.inputs.sources import Sources
 
+_WORDS = {
+    "recordedArguments": "kubelet flags",
+    "unitArguments": "kubelet flags",
+    "unitFiles": "files with kubelet flags",
+}
+"""Inputs whose names in documents are no usual words."""
+
 
 def print_sources(sources: Sources, style: Style) -> None:
     """Print every warning and, if people read the answer, which inputs are assumed."""
-    for warning in (*sources.read_as, *sources.warnings):
-        note(f"warning: {warning}", style)
+    notes = (f"note: {text}" for text in sources.recognized)
+    warnings = (f"warning: {text}" for text in (*sources.read_as, *sources.warnings))
+    for text in (*notes, *warnings):
+        note(text, style)
     for name, entry in sources.entries.items():
         value, origin = entry["value"], entry["from"]
         if name == NOT_VERIFIED:
@@ -36,7 +45,7 @@ def print_sources(sources: Sources, style: Style) -> None:
             stated = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
                 stated = f", because {_missing(sources.assumed_configuration)} (set --kubelet-config FILE)"
-            note(f"note: {_spaced(name)}: {value or 'none'}{stated}", style)
+            note(f"note: {_WORDS.get(name) or _spaced(name)}: {value or 'none'}{stated}", style)
 
 
 def report_failed_start(start: Start, hint: str = "") -> None:

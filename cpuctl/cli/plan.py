@@ -164,6 +164,9 @@ HELP = """Dry-run pods: which CPUs each container would get, and why.
 Pods are admitted one after the other, in the order given (or --order), on an empty node or, with --state, on
 the node as its kubelet left it. Nothing is changed on the node.
 
+CORE shows whether a container has all CPUs of its cores; L3, NUMA and SOCKET whether all its CPUs are in one
+L3 cache, NUMA node and socket.
+
 --capacity shows what else fits, even without pods; --repeat shows how many copies fit, --compare what changes
 between two kubelets. The number of attempts is limited; the output shows whether the limit was reached.
 

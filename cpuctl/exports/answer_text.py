@@ -27,6 +27,10 @@ GUESSED = "a guess by maximum frequency"
 """A note on performance and efficiency cores that the kernel does not report."""
 
 WHOLE_POD = "(whole pod)"
+_KEEP_OFF = (
+    "to keep them off the reserved CPUs, drain the node, stop the kubelet, delete cpu_manager_state, "
+    "set strict-cpu-reservation (1.32+), and start it"
+)
 
 
 def full_name(each: NamespacedName) -> str:
@@ -77,7 +81,4 @@ def shared_sentence(shared: str, reserved: str) -> str:
     among = CPUSet.parse(reserved) & CPUSet.parse(shared)
     if not among:
         return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
-    return (
-        f"{who}, including the reserved {named(among)}; strict-cpu-reservation (kubelet 1.32 and later) "
-        "excludes these: set the option and delete cpu_manager_state"
-    )
+    return f"{who}, including the reserved {named(among)}; {_KEEP_OFF}"

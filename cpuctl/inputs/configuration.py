@@ -253,7 +253,8 @@ def of_other_tools(
     if found is None:
         return main, arguments, None
     sources.add("kubeletConfiguration", f"{name} ({found.what})", "given")
-    sources.read_as.extend(f"{name}: {assumed}" for assumed in (f"read as {found.what}", *found.assumed))
+    sources.recognized.append(f"{name}: read as {found.what}")
+    sources.read_as.extend(f"{name}: {assumed}" for assumed in found.assumed)
     content = written(found)
     flags = arguments_of(found, name)
     name = f"{name}: {found.inside}" if found.inside else name

@@ -225,7 +225,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
             raise InputError(problem, where=f"{machine.origin}: /{path}")
     if machine.gathered and CPU_FILE not in texts:
         sources.add(
-            "state", f"none, as on a fresh node: {machine.gathered.what} without {CPU_FILE}", "default"
+            "state", f"none, as on a fresh node, because {machine.gathered.what} has no {CPU_FILE}", "default"
         )
     return texts
 

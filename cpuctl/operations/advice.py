@@ -77,7 +77,8 @@ class Advice(NamedTuple):
     """The result: the current settings (or why the kubelet does not start), and those to choose from.
 
     Of the ``possible`` settings, ``equivalent`` have the same effect as others, with ``refused`` the kubelet
-    does not start, with ``undetermined`` this is unknown, and with ``failed`` it hangs or crashes.
+    does not start, with ``undetermined`` this is unknown (``why_undetermined``: each reason once), and with
+    ``failed`` it hangs or crashes.
     ``current_unbeaten``: nothing that was tried beats the current settings.
     """
 
@@ -89,6 +90,7 @@ class Advice(NamedTuple):
     equivalent: int
     refused: int
     undetermined: int
+    why_undetermined: tuple[str, ...]
     failed: int
     tried: int
     ended: Ended
@@ -141,6 +143,7 @@ class _Search:
     equivalent: int = 0
     refused: int = 0
     undetermined: int = 0
+    why_undetermined: dict[str, None] = field(default_factory=dict)
     failed: int = 0
     tried: int = 0
 
@@ -183,6 +186,7 @@ class _Search:
         node = self._start(choice, Sources())
         if isinstance(node, Undetermined):
             self.undetermined += 1
+            self.why_undetermined[node.text] = None
             return
         if not isinstance(node, Node):
             self.refused += 1
@@ -261,6 +265,7 @@ class _Search:
             equivalent=self.equivalent,
             refused=self.refused,
             undetermined=self.undetermined,
+            why_undetermined=tuple(self.why_undetermined),
             failed=self.failed,
             tried=self.tried,
             ended=ended,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.inputs.state_files import CheckpointInputs
+    from cpuctl.operations.advice import AdviceOptions
     from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
@@ -78,6 +79,16 @@ def advise_command(planning: Planning) -> str:
     return planning_command(replace(inputs, state=""), ("advise",))
 
 
+def snippet_command(inputs: PlanningInputs, search: AdviceOptions, row: int) -> str:
+    """Write the command line that makes the same search for settings and prints one row of its result."""
+    from cpuctl.operations.advice import BUDGET
+
+    flags = [word for name in sorted(search.keep) for word in (option_names.KEEP, name)]
+    flags += ["--what-if"] if search.what_if else []
+    flags += ["--budget", str(search.budget)] if search.budget != BUDGET else []
+    return f"{planning_command(inputs, ('advise',))} {shlex.join([*flags, '--snippet', str(row)])}"
+
+
 def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
     """Write the command line that explains the first rejected pod, if it would reach the same decision."""
     from cpuctl.engine.ordering import PodOrder
@@ -97,10 +108,10 @@ def lint_command(inputs: PlanningInputs) -> str:
     return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
-def check_command(inputs: PlanningInputs) -> str:
+def check_command(inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
     """Write the command line that shows why a kubelet does not start with this, and what to change."""
-    without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
-    return shlex.join(["cpuctl", "config", "check", *_options(without)])
+    without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
+    return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
 
 
 def kubelet_command(

@@ -37,7 +37,8 @@ class Side(NamedTuple):
     """One of two kubelets: its settings, and its plan, or why it cannot load its configuration.
 
     ``fragmentation`` is how scattered free CPUs are afterwards, None if that is meaningless. ``explain`` is
-    the command that explains the first rejected pod, empty if no command can express the side's settings.
+    the command that explains the first rejected pod, ``check`` the one that shows why the kubelet does not
+    start; both are empty if no command can express the side's settings.
     """
 
     settings: str
@@ -47,6 +48,7 @@ class Side(NamedTuple):
     start: NotStartedOutcome | None = None
     fragmentation: Fragmentation | None = None
     explain: str = ""
+    check: str = ""
 
 
 class Comparison(NamedTuple):
@@ -63,7 +65,11 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     Raise UsageError for impossible settings, InputError for a file that cannot be used.
     """
     requested = [_requested(text) for text in texts]
-    one, other = (_side(planner, each, planner.planning.sources) for each in requested)
+    sources = planner.planning.sources
+    one, other = (_side(planner, each, sources) for each in requested)
+    if all(each.file for each in requested):
+        sources.assumed_configuration = ""
+        sources.add("kubeletConfiguration", ", ".join(each.file for each in requested), "given")
     return Comparison(one, other, all(each.is_release for each in requested))
 
 
@@ -205,19 +211,27 @@ def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
-    return side._replace(
-        plan=plan, fragmentation=_fragmentation(plan), explain=_explain(planner, requested, plan)
-    )
+    side = side._replace(plan=plan, fragmentation=_fragmentation(plan))
+    return _with_command(side, planner, requested, plan)
 
 
-def _explain(planner: Planner, requested: _Side, plan: Plan) -> str:
-    """Write the command that explains the first rejected pod with the settings of a side."""
-    from cpuctl.operations.command_lines import explain_command
+def _with_command(side: Side, planner: Planner, requested: _Side, plan: Plan) -> Side:
+    """Add the command that shows why a pod is rejected, or why the kubelet of a side does not start."""
+    from cpuctl.engine.node import Node
+    from cpuctl.operations.command_lines import check_command, explain_command
 
-    inputs, overrides = planner.planning.inputs, requested.overrides
-    flags = _flags(overrides.patch, plan.kubelet)
+    flags = _flags(requested.overrides.patch, plan.kubelet)
     if flags is None:
-        return ""
+        return side
+    inputs = _inputs(planner.planning.inputs, requested)
+    if isinstance(plan.node, Node):
+        return side._replace(explain=explain_command(planner, plan, inputs, flags))
+    return side._replace(check=check_command(inputs, flags))
+
+
+def _inputs(inputs: PlanningInputs, requested: _Side) -> PlanningInputs:
+    """Return the inputs of a side, without the settings that are written as flags."""
+    overrides = requested.overrides
     gates = ",".join(f"{gate}={str(on).lower()}" for gate, on in overrides.gates.items())
     kubelet = replace(
         inputs.kubelet,
@@ -226,7 +240,7 @@ def _explain(planner: Planner, requested: _Side, plan: Plan) -> str:
         gates=",".join(filter(None, (inputs.kubelet.gates, gates))),
     )
     node = replace(inputs.node, policy=requested.policy_text or inputs.node.policy)
-    return explain_command(planner, plan, replace(inputs, kubelet=kubelet, node=node), flags)
+    return replace(inputs, kubelet=kubelet, node=node)
 
 
 def _flags(patch: Settings, kubelet: Kubelet) -> list[str] | None:

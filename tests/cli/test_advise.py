@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,53 @@ def test_without_a_static_cpu_policy_there_is_no_largest_pod(cpuctl: Cpuctl) -> 
     done = cpuctl("advise", *words)
     assert (done.code, done.out) == (2, "")
     assert "the CPU Manager's policy is none" in done.err
+
+
+RECORDED = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+TELCO = (
+    *("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml"),
+    *("-f", "fixtures/telco/du.yaml", "--devices", "fixtures/telco/devices.yaml"),
+)
+
+
+def test_rows_that_admit_more_pods_may_be_worse_in_other_columns(cpuctl: Cpuctl) -> None:
+    """They leave less for others, and the sentence about them does not claim the contrary."""
+    kept = ("cpuManagerPolicyOptions", "topologyManagerPolicy", "memoryManagerPolicy")
+    words = (*RECORDED, *TELCO, *(word for name in kept for word in ("--keep", name)))
+    document = answer(cpuctl, *words)
+    now, rows = document["current"]["service"], document["proposals"]
+    assert all(row["beatsCurrent"] and row["service"]["admitted"] > now["admitted"] for row in rows)
+    assert all(row["service"]["largestPod"] < now["largestPod"] for row in rows)
+    shown = cpuctl("advise", "-q", *words).out
+    assert "Row 1 admits more pods than the current settings." in shown
+    assert "not worse" not in shown
+
+
+def test_an_undetermined_start_has_its_reason_and_may_be_better(cpuctl: Cpuctl) -> None:
+    kept = ("cpuManagerPolicyOptions", "topologyManagerPolicy", "memoryManagerPolicy")
+    words = (*RECORDED, *PODS, *(word for name in kept for word in ("--keep", name)))
+    search = answer(cpuctl, *words)["search"]
+    assert search["undetermined"] > 0
+    assert ["its flags are unknown" in each for each in search["whyUndetermined"]] == [True]
+    shown = cpuctl("advise", "-q", *words).out
+    assert f"{search['undetermined']} undetermined); the undetermined ones may be better." in shown
+    assert (
+        "\nIt is unknown whether the kubelet starts with the undetermined ones: its flags are unknown"
+        in shown
+    )
+
+
+def test_the_last_line_prints_a_row_as_a_configuration(cpuctl: Cpuctl, config: str) -> None:
+    """With everything that decides which row is which: also what ended the search."""
+    words = ("-q", *MACHINE, "--kubelet-config", config, *PODS)
+    for more in (("--keep", "reservedSystemCPUs", "--budget", "40"), ("--what-if", "--budget", "9")):
+        document = answer(cpuctl, *words, *more)
+        shown = cpuctl("advise", *words, *more).out.splitlines()[-1]
+        what, command = shown.split(": ", 1)
+        row = document["proposals"][int(what.split()[4]) - 1]
+        assert (what, command) == (
+            f"Next, to print row {row['number']} as a KubeletConfiguration",
+            document["next"],
+        )
+        assert command.endswith(f" --snippet {row['number']}")
+        assert cpuctl(*shlex.split(command)[1:], "-q").out == row["snippet"]

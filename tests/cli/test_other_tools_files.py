@@ -35,7 +35,7 @@ def test_it_is_read_as_what_the_kubelet_gets(cpuctl: Cpuctl, tmp_path: Path, nam
     result = cpuctl("config", "check", *words, "-o", "json")
     node = json.loads(result.out)["node"]
     assert (result.code, node["cpuManagerPolicy"], node["reservedCPUs"]) == (0, "static", "0-1")
-    assert f"warning: {path}: read as {what}" in result.err
+    assert f"note: {path}: read as {what}" in result.err
     plan = json.loads(cpuctl("plan", *words, "-T", "a=2/2,1Gi", "-o", "json").out)
     assert plan["sources"]["kubeletConfiguration"]["value"] == f"{path} ({what})"
 

@@ -290,3 +290,24 @@ def test_pod_level_huge_pages_unknown_to_a_release_are_not_a_shortage(cpuctl: Cp
     assert result.code == 3, result.err
     (refused,) = json.loads(result.out)["capacity"]["refused"]
     assert (refused["remedy"], [each["pod"] for each in refused["leaving"]]) == ("evictions", ["default/a"])
+
+
+@pytest.mark.parametrize(
+    ("release", "until"), [("1.31", "until another pod is admitted"), ("1.36", "CPU Manager reconciles")]
+)
+def test_what_a_rejected_pod_holds_is_told(release: str, until: str, cpuctl: Cpuctl) -> None:
+    """Free CPUs before and after its release differ, and the answer says why."""
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-version", release)
+    words = ("plan", "-q", *node, "--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    pods = ("-f", "fixtures/telco/du.yaml", "--devices", "fixtures/telco/devices.yaml")
+    document = json.loads(cpuctl(*words, *pods, "-o", "json").out)
+    follow_schema(document, "plan")
+    (held,) = document["after"]["heldByRejected"]
+    assert (held["name"], held["cpus"]) == ("du", "18-29")
+    shown = cpuctl(*words, *pods, "--capacity").out
+    assert "\nThe rejected pod telco/du keeps CPUs 18-29" in shown
+    assert until in held["until"]
+    assert f" {held['until']}\n" in shown
+    assert "\nOnce rejected pods have released their CPUs:\n" in shown
+    free = json.loads(cpuctl(*words, "-T", "a=2/2,1Gi", "-o", "json").out)
+    assert "heldByRejected" not in free["after"]

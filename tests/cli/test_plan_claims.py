@@ -263,7 +263,7 @@ def test_a_comparison_shows_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) ->
     assert ["claim", "two", "2-3,18-19", "0-1,16-17", "2-3,18-19", "0-1,16-17"] in map(
         str.split, reported.splitlines()
     )
-    assert "Pods that differ: 2 of 2 (1 verdict, resources of 2 claims)" in reported
+    assert "Pods that differ: 2 of 2 (1 admitted on one side only, resources of 2 claims)" in reported
     same = answer(cpuctl, *words[:-2], ".", "maxPods=50", schema="plancomparison")
     assert (same["summary"]["claims"], same["summary"]["changed"]) == (0, 0)
 

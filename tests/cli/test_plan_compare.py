@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +296,27 @@ def test_a_missing_configuration_file_is_reported(cpuctl: Cpuctl) -> None:
     result = cpuctl(*POD_LEVEL, "--compare", ".", "nowhere.yaml")
     assert result.code == 4
     assert "nowhere.yaml" in result.err
+
+
+@pytest.mark.parametrize("sides", [("1.36", "1.37"), ("topologyManagerPolicy=restricted", ".")])
+def test_a_side_that_does_not_start_has_its_command(sides: tuple[str, str], cpuctl: Cpuctl) -> None:
+    """It shows what to change, with the settings of that side."""
+    node = ("-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "-T", "web=2/2,1Gi")
+    document = compared(cpuctl, "plan", "-q", *node, "--compare", *sides)
+    shown = cpuctl("plan", "-q", *node, "--compare", *sides).out
+    for name in ("a", "b"):
+        command = document[name]["next"]
+        assert f"\n  see: {command}\n" in shown
+        checked = cpuctl(*shlex.split(command)[1:], "-q", "-o", "json")
+        assert checked.code == 3
+        assert json.loads(checked.out)["start"]["error"] == document[name]["start"]["error"]
+    assert ("--kubelet-version 1.37" in document["b"]["next"]) == ("1.37" in sides)
+    assert ("restricted" in document["a"]["next"]) == (sides[1] == ".")
+
+
+def test_files_of_both_sides_need_no_other(cpuctl: Cpuctl) -> None:
+    files = ("fixtures/kubelet/static.yaml", "fixtures/kubelet/distribute.yaml")
+    words = ("plan", "-m", "fixtures/machines/2s-8numa-64cpu.tar.xz", "-T", "web=2/2,1Gi", "--compare")
+    assert "--kubelet-config" not in cpuctl(*words, *files).err
+    assert compared(cpuctl, *words, *files)["sources"]["kubeletConfiguration"]["from"] == "given"
+    assert "(set --kubelet-config FILE)" in cpuctl(*words, ".", files[1]).err

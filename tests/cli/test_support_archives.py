@@ -48,7 +48,8 @@ def test_a_sosreport_shows_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) 
     assert document(shown)["sources"]["kubeletVersion"] == {"value": "1.33", "from": "capture"}
     plan = document(cpuctl("plan", "-m", str(report), "-T", "a=2/2,1Gi", "-o", "json"))
     assert (
-        plan["sources"]["state"]["value"] == "none, as on a fresh node: a sosreport without cpu_manager_state"
+        plan["sources"]["state"]["value"]
+        == "none, as on a fresh node, because a sosreport has no cpu_manager_state"
     )
 
 

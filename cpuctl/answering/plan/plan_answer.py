@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
     from cpuctl.answers.dra import ClaimsPart
     from cpuctl.answers.plan import (
+        HeldByRejected,
+        HeldPart,
         NotStartedPlan,
         PendingCount,
         PlanHeader,
@@ -53,6 +55,7 @@ _TAKEN = (
     "reserved or held by another pod: if cores differ in size (for example, if a CPU is offline), the "
     "kubelet may consider a core free that is not (kubernetes issue 124066)"
 )
+_UNTIL_CLEANED_UP = "until the next pod arrives or the CPU Manager reconciles (cpuManagerReconcilePeriod)"
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (
         "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
@@ -76,7 +79,12 @@ def plan_document(
         "node": node_answer(node),
         "summary": _summary(node, admissions),
         "pods": [pod_answer(node, each) for each in admissions],
-        "after": {**after_answer(node), **memory_left(node.memory), **devices_left(node.devices)},
+        "after": {
+            **after_answer(node),
+            **memory_left(node.memory),
+            **devices_left(node.devices),
+            **_held_by_rejected(node, admissions),
+        },
         "warnings": [
             *_warnings(admissions, _missed_at_restart(node)),
             *_overdrawn(node),
@@ -87,6 +95,22 @@ def plan_document(
         ],
         **parts,
     }
+
+
+def _held_by_rejected(node: Node, admissions: Iterable[Admission]) -> HeldPart:
+    """Describe the CPUs that rejected pods keep for a while: containers got them before the rejection."""
+    until = _UNTIL_CLEANED_UP if node.forgets_pods else "until another pod is admitted"
+    held: list[HeldByRejected] = [
+        {
+            "namespace": each.pod.namespace,
+            "name": each.pod.name,
+            "cpus": cpu_list(node.state.held_by(each.pod.uid)),
+            "until": until,
+        }
+        for each in admissions
+        if isinstance(each.verdict, Rejected) and node.state.held_by(each.pod.uid)
+    ]
+    return {"heldByRejected": held} if held else {}
 
 
 def claims_answer(node: Node, admission: Admission) -> ClaimsPart:

@@ -232,6 +232,8 @@ def _side(planner: Planner, side: Side) -> PlannedSide:
         "start": document["start"],
         "warnings": document["warnings"],
     }
+    if side.check:
+        answer["next"] = side.check
     return PlannedSide(answer, {}, {})
 
 

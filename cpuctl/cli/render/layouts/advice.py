@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 _FIGURES = ("PODS", "1 NODE", "MEMORY", "CORES", "CROSSED", "SHARED", "LARGEST")
 _ENDS = {
     "all": "no others can be better",
+    "undetermined": "the undetermined ones may be better",
     "budget": "the search reached its limit (--budget); there may be better ones",
     "stopped": "interrupted; there may be better ones",
 }
+_UNKNOWN = "It is unknown whether the kubelet starts with the undetermined ones"
 
 
 def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterator[Block]:
@@ -36,8 +38,14 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
     if wide:
         yield from _left_out(document)
     if command := document.get("next"):
-        started = current["start"]["outcome"] == "Started"
-        yield next_line("to see why" if started else "to see what to change", command)
+        yield next_line(_purpose(document, command), command)
+
+
+def _purpose(document: AdvisedSettings, command: str) -> str:
+    if document["proposals"]:
+        return f"to print row {command.rsplit(maxsplit=1)[1]} as a KubeletConfiguration"
+    started = document["current"]["start"]["outcome"] == "Started"
+    return "to see why" if started else "to see what to change"
 
 
 def _table(document: AdvisedSettings) -> Table:
@@ -69,17 +77,17 @@ def _row(number: str, name: str, service: Service, style: str = "") -> tuple[Cel
 
 
 def _below(document: AdvisedSettings) -> Iterator[Cell]:
-    yield Cell(_verdict(document))
+    yield from map(Cell, _verdict(document))
     yield Cell(f"{counted(document['pods'], 'pod')}, in the order given.")
     yield Cell(_searched(document["search"]))
+    yield from (Cell(f"{_UNKNOWN}: {why}") for why in document["search"]["whyUndetermined"])
     uncertain = max((each["service"]["undetermined"] for each in document["proposals"]), default=0)
     if uncertain:
         yield Cell(f"For {counted(uncertain, 'pod')}, it is unknown whether they are admitted.", "yellow")
     if what_if := [str(each["number"]) for each in document["proposals"] if "policy" in each]:
-        yield Cell(f"Row {few(what_if)} uses a what-if policy, which no kubelet has.", "yellow")
-    if document["proposals"]:
-        yield Cell("Use --snippet N to print a row as a KubeletConfiguration.")
-        yield from _in_the_way(document["proposals"])
+        use = "uses" if len(what_if) == 1 else "use"
+        yield Cell(f"{_rows(what_if)} {use} a what-if policy, which no kubelet has.", "yellow")
+    yield from _in_the_way(document["proposals"])
 
 
 def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
@@ -88,23 +96,47 @@ def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
         yield Cell(f"Flags override files; remove or change these: {' '.join(flags)}", "yellow")
     others = [str(each["number"]) for each in proposals if not each["dropIn"] and not each["flags"]]
     if others:
-        yield Cell(f"A drop-in file is not enough for row {few(others)}; change the main file.", "yellow")
+        yield Cell(
+            f"A drop-in file is not enough for {_rows(others).lower()}; change the main file.", "yellow"
+        )
 
 
-def _verdict(document: AdvisedSettings) -> str:
+def _verdict(document: AdvisedSettings) -> Iterator[str]:
     current, proposals = document["current"], document["proposals"]
-    better = [str(each["number"]) for each in proposals if each["beatsCurrent"]]
-    if current["start"]["outcome"] != "Started" and not proposals:
-        return "As far as is known, the kubelet starts with none of the settings tried."
+    better = [each for each in proposals if each["beatsCurrent"]]
     if current["start"]["outcome"] != "Started":
-        return "The kubelet starts with each of these settings; none is better than the others."
-    if not proposals:
-        return "No settings tried are better than the current ones in any column."
-    if better:
-        return f"Better than the current settings, and not worse in any column: row {few(better)}."
-    if current["unbeaten"]:
-        return "Each row is better than the others in some column, and worse in another."
-    return "No row is better than another."
+        if proposals:
+            yield "The kubelet starts with each of these settings; none is better than the others."
+        else:
+            yield "As far as is known, the kubelet starts with none of the settings tried."
+    elif not proposals:
+        yield "No settings tried are better than the current ones."
+    elif better:
+        yield from _better(better, current["service"]["admitted"])
+    elif current["unbeaten"]:
+        yield "Each row is better than the others in some column, and worse in another."
+    else:
+        yield "No row is better than another."
+
+
+def _better(proposals: Sequence[ProposedSettings], admitted: int) -> Iterator[str]:
+    """Name the rows that are better; those that admit more pods may be worse in other columns."""
+    more = [str(each["number"]) for each in proposals if each["service"]["admitted"] > admitted]
+    as_many = [str(each["number"]) for each in proposals if each["service"]["admitted"] == admitted]
+    if more:
+        yield f"{_rows(more)} {'admits' if len(more) == 1 else 'admit'} more pods than the current settings."
+    if as_many:
+        are = "is" if len(as_many) == 1 else "are"
+        yield f"{_rows(as_many)} {are} better than the current settings, and not worse in any column."
+
+
+def _rows(numbers: Sequence[str]) -> str:
+    """Write ``Row 1``, ``Rows 1 and 2`` or ``Rows 1, 2, 3 and 2 more``."""
+    if len(numbers) == 1:
+        return f"Row {numbers[0]}"
+    if len(numbers) > 3:
+        return f"Rows {few(numbers)}"
+    return f"Rows {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _searched(search: Search) -> str:
@@ -117,7 +149,8 @@ def _searched(search: Search) -> str:
     rest = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     suffix = f" ({rest})" if rest else ""
     tried = f"{search['tried']:,} of {search['possible']:,} settings{suffix}"
-    return f"Tried: {tried}; {_ENDS[search['ended']]}." if search["tried"] else f"Tried: {tried}."
+    ended = "undetermined" if search["ended"] == "all" and search["undetermined"] else search["ended"]
+    return f"Tried: {tried}; {_ENDS[ended]}." if search["tried"] else f"Tried: {tried}."
 
 
 def _meaning() -> Lines:

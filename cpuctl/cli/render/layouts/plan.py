@@ -22,7 +22,7 @@ from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
-from cpuctl.phrases import counted, few
+from cpuctl.phrases import counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         SharedContainer,
     )
     from cpuctl.answers.downward import DownwardItem
-    from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
+    from cpuctl.answers.plan import After, NotStartedPlan, PlanWarning, StartedPlan
     from cpuctl.answers.start import KubeletPolicies
 
 _ALIGNMENTS: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
@@ -69,6 +69,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         yield pods_downward_table(items)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
+        yield from _held_by_rejected(document["after"])
     if "memory" in document["after"]:
         yield memory_table(document["after"]["memory"], wide=wide)
     if "devices" in document["after"]:
@@ -79,6 +80,13 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         yield next_line("to see why and what would help", explain)
     elif command := document.get("next"):
         yield next_step(command)
+
+
+def _held_by_rejected(after: After) -> Iterator[Lines]:
+    """Say why CPUs that no container in the table has are not free."""
+    for each in after.get("heldByRejected", ()):
+        cpus = named(CPUSet.parse(each["cpus"]))
+        yield Lines.of(f"The rejected pod {full_name(each)} keeps {cpus} {each['until']}")
 
 
 def next_step(command: str) -> Lines:

@@ -59,7 +59,7 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
     if totals := tuple(_totals(document)):
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any("totals" in document[name] for name in _SIDES):
-        yield Lines.of(*_pools(document), _closing(document["summary"]))
+        yield Lines.of(*_pools(document), _closing(document))
     for name, side in ((name, document[name]) for name in _SIDES):
         if "totals" in side and (explain := side.get("explain")):
             yield next_line(f"to see why and what would help on side {name.upper()}", explain)
@@ -71,6 +71,8 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
     if "totals" not in side:
         yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
         yield from remedy_cells(side["start"])
+        if "next" in side:
+            yield Cell(f"  see: {side['next']}")
         return
     kubelet = side["kubelet"]
     policies = ", ".join(f"{word} {kubelet[key]}" for key, word in _POLICIES.items())
@@ -204,18 +206,23 @@ def _pools(document: PlanComparison) -> Iterator[str]:
                 yield f"Shared pool of {name.upper()}: {side['totals']['sharedPool'] or 'empty'}"
 
 
-def _closing(summary: ComparisonSummary) -> str:
-    unknown = summary["undetermined"]
+def _closing(document: PlanComparison) -> str:
+    summary = document["summary"]
+    unknown, found = summary["undetermined"], _found(summary, document["pods"])
     if not unknown:
-        return _found(summary)
+        return found
     what = f"The result for {counted(unknown, 'pod')} is unknown"
     if not summary["changed"] and not summary["sharedPoolDiffers"]:
         known = summary["pods"] - unknown
         return f"{what}; no other differences: {counted(known, 'pod')}" if known else what
-    return f"{what}. {_found(summary)}"
+    return f"{what}. {found}"
 
 
-def _found(summary: ComparisonSummary) -> str:
+def _is_admitted(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict["outcome"] == "Admitted"
+
+
+def _found(summary: ComparisonSummary, pods: Sequence[ComparedPod]) -> str:
     pool = summary["sharedPoolDiffers"]
     if not summary["changed"] and not pool:
         return f"No differences: {counted(summary['pods'], 'pod')}, the same on both sides"
@@ -225,8 +232,12 @@ def _found(summary: ComparisonSummary) -> str:
     if not summary["changed"]:
         return f"Only the shared pool differs: {sharing}; {counted(summary['pods'], 'pod')} unchanged"
     found = []
-    if summary["verdicts"]:
-        found.append(counted(summary["verdicts"], "verdict"))
+    if once := sum(
+        pod["verdictDiffers"] and _is_admitted(pod["a"]) != _is_admitted(pod["b"]) for pod in pods
+    ):
+        found.append(f"{once} admitted on one side only")
+    if others := summary["verdicts"] - once:
+        found.append(f"different outcome for {counted(others, 'pod')}")
     if summary["containers"]:
         found.append(f"resources of {counted(summary['containers'], 'container')}")
     if moved := summary.get("claims", 0):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     Why = Callable[[Refusal], str]
 
 _LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
-    "numaNode": "NUMA nodes",
-    "uncoreCache": "uncore caches",
-    "core": "cores",
+    "numaNode": "in one NUMA node",
+    "uncoreCache": "in one L3",
+    "core": "on entirely free cores",
 }
 
 
@@ -39,6 +39,8 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
     if repeat := document.get("repeat"):
         yield Lines.of(_repeat_line(repeat))
     if capacity := document.get("capacity"):
+        if "heldByRejected" in document["after"]:
+            yield Lines.of("Once rejected pods have released their CPUs:")
         why = rejection_text if wide else brief_rejection
         if (copies := _copies(capacity, why)).rows:
             yield copies
@@ -122,22 +124,23 @@ def _element(node: str, cache: str, headroom: Room, *, with_caches: bool) -> tup
 
 def _fragmentation(fragmentation: Fragmentation) -> Table:
     columns = (
-        Column("FRAGMENTATION"),
-        Column("LOST", "right"),
+        Column("FREE CPUS"),
+        Column("NOW", "right"),
         Column("UNFRAGMENTED", "right"),
-        Column("POSSIBLE", "right"),
+        Column("LOST", "right"),
     )
     figures = ((words, fragmentation[level]) for level, words in _LEVELS.items())
     rows = (
-        (words, f"{each['percent']}%", each["reached"], each["possible"]) for words, each in figures if each
+        (words, each["reached"], each["possible"], f"{each['percent']}%") for words, each in figures if each
     )
     return Table(columns, tuple(tuple(Cell(str(text)) for text in row) for row in rows))
 
 
 def _remedies(capacity: Capacity, why: Why) -> Table:
-    columns = (Column("REJECTED"), Column("WOULD FIT"), Column("POD"), Column("CPUS"), Column("AFTER"))
+    columns = ["REJECTED", "WOULD FIT", "OTHER POD", "CPUS NOW", "CPUS AFTER"]
     rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
-    return Table(columns, tuple(rows))
+    used = len(columns) if any(remedy["leaving"] for remedy in capacity["refused"]) else 2
+    return Table(tuple(map(Column, columns[:used])), tuple(row[:used] for row in rows))
 
 
 def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:

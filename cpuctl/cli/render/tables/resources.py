@@ -125,28 +125,33 @@ def memory_table(left: Iterable[MemoryTable], *, wide: bool) -> Table:
 
     Only the wide form shows page sizes of which a node has none.
     """
+    nodes = list(left)
+    pages = any(_huge_pages(node) for node in nodes)
     columns = (
         Column("NODE", "right"),
         Column("RESOURCE"),
         Column("TOTAL", "right"),
         Column("RESERVED", "right"),
+        *([Column("HUGE PAGES", "right")] if pages else []),
         Column("FOR PODS", "right"),
         Column("FREE", "right"),
         Column("GROUP"),
     )
-    return Table(columns, tuple(row for node in left for row in _rows(node, wide=wide)))
+    return Table(columns, tuple(row for node in nodes for row in _rows(node, wide=wide, pages=pages)))
 
 
-def _rows(node: MemoryTable, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+def _huge_pages(node: MemoryTable) -> int:
+    """Return the size of a node's huge pages, which are not free for other memory."""
+    return sum(table["total"] for table in node["resources"] if table["resource"] != "memory")
+
+
+def _rows(node: MemoryTable, *, wide: bool, pages: bool) -> Iterator[tuple[Cell, ...]]:
     number = str(node["numaNode"])
     group = "-" if node["group"] == number else node["group"]
     for table in node["resources"]:
-        amounts = [table[key] for key in _AMOUNTS]
-        if not (wide or table["resource"] == "memory" or any(amounts)):
+        texts = [byte_text(table[key]) for key in _AMOUNTS]
+        if not (wide or table["resource"] == "memory" or any(table[key] for key in _AMOUNTS)):
             continue
-        yield (
-            Cell(number),
-            Cell(table["resource"]),
-            *(Cell(byte_text(amount)) for amount in amounts),
-            Cell(group),
-        )
+        if pages:
+            texts.insert(2, byte_text(_huge_pages(node)) if table["resource"] == "memory" else "-")
+        yield Cell(number), Cell(table["resource"]), *map(Cell, texts), Cell(group)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
 
 _BEGINNING, _UID = 8, 32
+_ACTIONS = {"pool": "shared pool", "tables": "machineState"}
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 
 
@@ -47,9 +48,9 @@ def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
 def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
     rows = tuple(
         (
-            Cell(action["did"]),
+            Cell(_ACTIONS.get(action["did"], action["did"])),
             *_holder(action["holder"], wide=wide),
-            Cell(action["before"] or "-"),
+            Cell(action["before"] or ("none" if action["did"] == "pool" else "-")),
             Cell(action["after"] or "-"),
             Cell(action["reason"]),
         )

@@ -381,7 +381,7 @@ def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> s
 # to repair.
 
 _SHOWN = 3
-_REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
+_REMOVE = f"{DRAIN}, or remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}"
 _REASONS = {
     None: "the totals do not match the entries",
     DriftKind.BENIGN: "memory has changed only by an amount that is normal after a reboot",

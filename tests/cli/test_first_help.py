@@ -85,7 +85,7 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     requested = cpuctl(*shlex.split(line.removeprefix("  see: cpuctl ")), "-q")
     assert (answer.code, requested.code) == (3, 3)
     assert 'the file was written with policy "none"' in requested.out
-    assert "  fix: configure policy none, or cpuctl checkpoint repair " in requested.out
+    assert "  fix: configure policy none, or\n    cpuctl checkpoint repair " in requested.out
 
 
 def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuctl: Cpuctl) -> None:

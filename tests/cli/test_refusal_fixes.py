@@ -100,6 +100,8 @@ NOT_HERE = (
     "set topologyManagerPolicy: none, or",
     # A kubelet has an endpoint unless somebody takes it away, and that is to be left out then.
     "set containerRuntimeEndpoint",
+    # Without a configuration, there is nothing to change.
+    "cpuctl config check .* FILE",
 )
 
 

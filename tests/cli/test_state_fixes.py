@@ -321,8 +321,8 @@ def first_file(finding: Any) -> str:
 
 def ways(fix: str) -> Iterator[list[str]]:
     """Take apart what is proposed: one way or the other, each step by step; reasons are nobody's to do."""
-    for way in re.split(r", or (?=cpuctl |drain )", re.sub(r"^\w+ first: ", "", fix)):
-        yield re.split(r", then ", re.sub(r": (which entry is correct|cpuctl cannot).*", "", way))
+    for way in re.split(r", or (?=cpuctl |remove )", re.sub(r"^\w+ first: ", "", fix)):
+        yield re.split(r", then ", re.sub(r": which entry is correct.*", "", way))
 
 
 def found_in(situation: Situation, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl) -> list[Any]:

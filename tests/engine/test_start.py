@@ -451,7 +451,7 @@ def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_bac
     assert isinstance(outcome, Undetermined)
     assert outcome.why.startswith(
         "its flags are unknown (no unit was found; set them with --kubelet-args); without flags, it would "
-        "not start (cpuManager): "
+        "not start: "
     )
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
     # No flag sets this field: flags could not mend it.

@@ -237,7 +237,7 @@ def test_what_is_done(case: Case) -> None:
 
 DRAIN = "drain the node and delete the file"
 REMOVE = (
-    f"remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE, or {DRAIN}"
+    f"{DRAIN}, or remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE"
 )
 
 

@@ -99,7 +99,10 @@ def _blocks(blocks: Sequence[decisions.Block] | None) -> str:
     if blocks is None:
         return "-"
     return ", ".join(
-        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})" for block in blocks
+        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})"
+        if block["bytes"]
+        else f"{block['resource']} of the pod's other containers (node {block['numaNodes']})"
+        for block in blocks
     )
 
 

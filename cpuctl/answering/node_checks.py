@@ -10,7 +10,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.command_lines import checkpoint_commands
+from cpuctl.operations.command_lines import RESERVE_CPUS, checkpoint_commands
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def check_configuration(
     Raise CpuctlError for inputs that cannot be used.
     """
     document = _configuration(inputs, source, cgroup_version, sources, with_states=with_states)
-    spell_out_fixes(document["findings"], checkpoint_commands(inputs, released=release_is_known(sources)))
+    spelt_out = checkpoint_commands(inputs, released=release_is_known(sources))
+    core = f"{RESERVE_CPUS} {source.info.threads_per_core}"
+    spell_out_fixes(document["findings"], lambda fix: spelt_out(fix.replace(f"{RESERVE_CPUS} 1", core)))
     return document
 
 
@@ -99,8 +101,6 @@ def verify_state(
     except ConfigRefusedError as refused:
         return unloaded_document(refused, sources.entries)
     case = read_checkpoint_case(inputs, host, sources)
-    if not case.states:
-        sources.warnings.append("no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = verdict_document(advised(case), case.states, sources.entries, kubelet)
     spell_out_fixes(document["findings"], checkpoint_commands(requested, released=host.kubelet.released))

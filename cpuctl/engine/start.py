@@ -26,7 +26,7 @@ from cpuctl.engine.outcome import (
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
-from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.kubelet import NO_CONFIGURATION, Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reservations import Reservations, check_capacity
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
@@ -166,10 +166,10 @@ def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     named = any(path[0] in FIELDS_OF_FLAGS for path in outcome.settings if path)
     if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
-    return Undetermined(
-        f"its flags are unknown ({kubelet.flags_gap}; set them with --kubelet-args); without flags, it "
-        f"would not start ({outcome.stage}): {outcome.error}"
-    )
+    unknown = f"its flags are unknown ({kubelet.flags_gap}; set them with --kubelet-args); without flags"
+    if kubelet.flags_gap.startswith(NO_CONFIGURATION):
+        unknown = f"{kubelet.flags_gap}; with the default configuration"
+    return Undetermined(f"{unknown}, it would not start: {outcome.error}")
 
 
 def last_checks(started: Started) -> Started | NotStarted:

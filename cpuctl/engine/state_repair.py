@@ -25,7 +25,7 @@ from cpuctl.engine.state_checks.cpu_findings import CPUHolder, holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
-from cpuctl.phrases import are, named
+from cpuctl.phrases import are, byte_text, named
 from cpuctl.records import replace
 
 _State = TypeVar("_State")
@@ -230,24 +230,22 @@ class _Work:
         if self.state.policy_name == "none":
             return
         self._do(ActionKind.POLICY, "policy none is configured", before=self.state.policy_name, after="none")
-        for uid, containers in sorted(self.state.entries.items()):
-            for name, cpus in sorted(containers.items()):
-                why = (
-                    "policy none has no exclusive CPUs; the container keeps running on them until it is "
-                    "restarted"
-                )
-                self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
+        self._drop_all(
+            "policy none has no exclusive CPUs; the container keeps running on them until it is restarted"
+        )
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
 
     def start_from_empty(self) -> None:
-        """Take over nothing from another policy, which has no exclusive CPUs."""
-        self._do(
-            ActionKind.POLICY,
-            "policy static is configured",
-            before=self.state.policy_name,
-            after="static",
-        )
-        self.state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet())
+        """Take over no entries of another policy, which has no exclusive CPUs."""
+        before = self.state.policy_name
+        self._do(ActionKind.POLICY, "policy static is configured", before=before, after="static")
+        self._drop_all(f"policy {before} has no entries" if before else "the file names no policy")
+        self.state = CPUStateFile(policy_name="static", default_cpu_set=self.state.default_cpu_set)
+
+    def _drop_all(self, why: str) -> None:
+        for uid, containers in sorted(self.state.entries.items()):
+            for name, cpus in sorted(containers.items()):
+                self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
 
     def drop_gone(self) -> None:
         """Drop the entries whose pod or container is gone."""
@@ -333,7 +331,8 @@ class _Work:
         pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held
         old = self.state.default_cpu_set
         if pool != old:
-            self._do(ActionKind.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
+            why = _why_pool(old, pool, held, policy)
+            self._do(ActionKind.POOL, why, before=str(old), after=str(pool))
         self.state = replace(self.state, default_cpu_set=pool)
 
     def _do(
@@ -366,11 +365,12 @@ def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
     return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
 
 
-def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
+def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> str:
     machine = CPUSet(policy.topology.cpus)
     reasons = {
         "added": new - old,
-        "exclusive or reserved": (old - new) & machine,
+        "exclusive": old & held & machine,
+        "reserved": (old - new - held) & machine,
         "not online": old - machine,
     }
     return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
@@ -381,7 +381,7 @@ def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
 # to repair.
 
 _SHOWN = 3
-_REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
+_REMOVE = f"{DRAIN}, or remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}"
 _REASONS = {
     None: "the totals do not match the entries",
     DriftKind.BENIGN: "memory has changed only by an amount that is normal after a reboot",
@@ -409,7 +409,10 @@ def repair_memory_state(
         return _given_up(state)
     if state.policy_name != "Static":
         fresh = MemoryStateFile(policy_name="Static", machine_state=dict(rules.fresh))
-        return Repaired(fresh, (_policy(state, "Static"),))
+        why = (
+            f"policy {state.policy_name} has no entries" if state.policy_name else "the file names no policy"
+        )
+        return Repaired(fresh, (_policy(state, "Static"), *_all_dropped(state, why)))
     entries = kept(state.entries, owners)
     pods = {uid: blocks for uid, blocks in state.pod_entries.items() if rules.keeps_pods and uid in entries}
     new = replace(state, entries=entries, pod_entries=pods)
@@ -436,13 +439,15 @@ def repair_memory_state(
 def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
     if state.policy_name == "None":
         return Repaired(state)
-    why = "policy None does not assign memory"
-    actions = [
-        RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=_amounts(blocks))
-        for uid, containers in sorted(state.entries.items())
-        for name, blocks in sorted(containers.items())
-    ]
-    return Repaired(MemoryStateFile(policy_name="None"), (_policy(state, "None"), *actions))
+    dropped = _all_dropped(state, "policy None does not assign memory")
+    return Repaired(MemoryStateFile(policy_name="None"), (_policy(state, "None"), *dropped))
+
+
+def _all_dropped(state: MemoryStateFile, why: str) -> Iterator[RepairAction]:
+    for uid, containers in sorted(state.entries.items()):
+        for name, blocks in sorted(containers.items()):
+            before = _amounts(blocks)
+            yield RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
 
 
 def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
@@ -487,6 +492,6 @@ def _why_not(verdict: str | KubeletFault | Undetermined) -> str:
 
 def _amounts(blocks: Blocks) -> str:
     return ", ".join(
-        f"{each.size} bytes of {each.type} on NUMA node {','.join(map(str, each.numa_affinity))}"
+        f"{byte_text(each.size)} of {each.type} on NUMA node {','.join(map(str, each.numa_affinity))}"
         for each in blocks
     )

@@ -70,12 +70,12 @@ def start_word(start: Start, who: str) -> StyledWord:
 
 
 def start_sentence(start: Start, who: str) -> str:
-    """Write whether *who* starts and, if not, at which stage it fails and with which error."""
+    """Write whether *who* starts and, if not, with which error."""
     match start["outcome"]:
         case "Started":
             return f"{who} would start."
         case "Refused":
-            return f"{who} would not start ({start['stage']}): {start['error']}"
+            return f"{who} would not start: {start['error']}"
         case "KubeletFault":
             return f"{who} would fail ({start['fault']} {_where(start['where'])}): {start['why']}"
         case "Undetermined":

@@ -15,6 +15,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources:
         return setup
     live = machine.origin == LIVE_MACHINE
     sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
-    gap = f"no kubelet configuration was found: {sources.assumed_configuration} does not exist"
+    gap = f"{NO_CONFIGURATION}: {sources.assumed_configuration} does not exist"
     return replace(setup, arguments=replace(setup.arguments, gap=setup.arguments.gap or gap))
 
 

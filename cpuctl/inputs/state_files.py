@@ -103,6 +103,8 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
     for state in found:
         given = name or place.root != Path("/")
         origin: Origin = "given" if given else "live" if state.path else "capture"
+        if name and state.path is None and is_recording(name):
+            origin = "capture"
         sources.add(_member(state.file_name), state.source, origin)
     if not found and name:
         raise InputError("contains no state file", where=source_name(name), hint=_EXPECTED)

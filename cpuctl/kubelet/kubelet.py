@@ -7,6 +7,9 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import Record
 
+NO_CONFIGURATION = "no kubelet configuration was found"
+"""How ``flags_gap`` begins if the configuration is unknown, too."""
+
 
 class Kubelet(Record):
     """A kubelet's release, its configuration, and feature gates given as flags on top.

@@ -68,6 +68,11 @@ class MachineInfo(Record):
         return tuple(sorted(node.id for node in self.nodes if not node.memory_known))
 
     @property
+    def threads_per_core(self) -> int:
+        """The number of CPUs of the largest core."""
+        return max((len(core.threads) for node in self.nodes for core in node.cores), default=1)
+
+    @property
     def without_books(self) -> Self:
         """The view of a cAdvisor without books and drawers, which merges cores with the same id."""
         if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):

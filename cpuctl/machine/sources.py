@@ -37,6 +37,7 @@ _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersio
 """How a report of ``dracpu gatherinfo`` may begin; the order of its members is not guaranteed."""
 _OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
+_PROFILE = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?PerformanceProfile\b', re.MULTILINE)
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily mistaken for a machine."""
 
@@ -114,6 +115,9 @@ def _no_archive(path: Path, error: InputError) -> InputError:
         unpack = _UNPACKERS.get(path.suffix, "zcat")
         hint = f"decompress it: {unpack} {quote(name)} | cpuctl config check --kubelet-config -"
         return InputError("is a compressed kubelet configuration, not a machine", where=name, hint=hint)
+    if _PROFILE.search(content):
+        hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
+        return InputError("is a PerformanceProfile, not a machine", where=name, hint=hint)
     hint = f"if it is a manifest: cpuctl plan -f {quote(name)}"
     return InputError("is a Kubernetes object, not a machine", where=name, hint=hint)
 

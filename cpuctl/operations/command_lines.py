@@ -33,7 +33,9 @@ _PROPOSED = (
 )
 CONFIG_CHECK = "cpuctl config check"
 """The command proposed if settings keep a kubelet from starting; the given options are added."""
-_OF_KUBELET = f"{CONFIG_CHECK}|cpuctl config reserve(?: --cpu-count [0-9]+)?"
+RESERVE_CPUS = "cpuctl config reserve --cpu-count"
+"""The command proposed if no CPU is reserved; the count follows."""
+_OF_KUBELET = f"{CONFIG_CHECK}|{RESERVE_CPUS} [0-9]+|cpuctl config reserve"
 
 
 STARTS = ("check", "--check", "config,state")

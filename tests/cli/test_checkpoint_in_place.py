@@ -521,6 +521,28 @@ def test_a_recording_is_not_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> 
     recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
     words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
     shown = cpuctl(*words).out.splitlines()
-    assert shown[-1] == "Nothing was written; use --write-state DIR to write new files."
+    assert shown[-2:] == [
+        "Nothing was written; use --write-state DIR to write new files.",
+        "Next, on the node: sudo cpuctl checkpoint repair --yes",
+    ]
     assert cpuctl(*words, "--yes").code == 2
     assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0
+
+
+def test_a_migration_of_a_recording_is_for_its_node_and_not_verified(cpuctl: Cpuctl) -> None:
+    words = ("checkpoint", "migrate", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
+    assert cpuctl(*words).out.splitlines()[-3:] == [
+        "Not verified on a machine (use -m MACHINE).",
+        "Nothing was written; use --write-state DIR to write new files.",
+        "Next, on the node: sudo cpuctl checkpoint migrate --to 1.37 --yes",
+    ]
+    assert cpuctl(*words, "--yes").code == 2
+
+
+def test_a_migration_names_the_file_that_prevents_it(cpuctl: Cpuctl) -> None:
+    answer = cpuctl(
+        "checkpoint", "migrate", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--to", "1.37", "-q"
+    )
+    assert answer.code == 3
+    assert "memory_manager_state: not changed: cpu_manager_state must be repaired first\n" in answer.out
+    assert answer.out.count("  fix: ") == 1

@@ -116,7 +116,7 @@ def test_a_file_from_before_the_upgrade_is_named(checkpoint: Checkpoint) -> None
 def test_lost_devices_are_a_warning(checkpoint: Checkpoint) -> None:
     result = checkpoint("verify", "broken-devices", *NODE, "--kubelet-version", "1.36", "-q")
     assert result.code == 0
-    assert "unexpected end of JSON input: skipped" in result.out
+    assert "unreadable (unexpected end of JSON input), skipped" in result.out
     assert (
         "warning: kubelet_internal_checkpoint: cannot be loaded: unexpected end of JSON input" in result.out
     )
@@ -165,7 +165,7 @@ def test_a_broken_file_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) ->
         (tmp_path / name / STATUS).write_text(BROKEN)
     dumped = checkpoint("dump", "a", "-q")
     assert dumped.code == 0
-    assert "pod_status_manager_state: unknown format, unreadable: invalid character" in dumped.out
+    assert "pod_status_manager_state: format unknown, unreadable (invalid character" in dumped.out
     assert "default/example" in dumped.out
     compared = checkpoint("diff", "a", "b")
     assert compared.code == 0

@@ -422,3 +422,36 @@ def test_cpus_that_are_only_offline_can_be_brought_back(verify: Checkpoint) -> N
     assert found[0] == {f"CPU 15 of the shared pool is {online}"}
     assert found[1]
     assert not any("chcpu" in message for message in found[1])
+
+
+STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+
+
+def test_without_state_files_nothing_is_checked(cpuctl: Cpuctl) -> None:
+    words = ("checkpoint", "verify", "fixtures/openshift/must-gather.tar.xz")
+    answer = cpuctl(*words, "-q")
+    assert answer.code == 0
+    assert answer.out.startswith("Nothing was checked: there are no state files.")
+    assert answer.out.endswith("Next, on the node: sudo cpuctl checkpoint verify\n")
+    assert "warning" not in answer.err
+    assert "warning: no state files: nothing was checked" in cpuctl(*words, "-o", "json").err
+
+
+def test_one_command_repairs_what_several_findings_report(cpuctl: Cpuctl) -> None:
+    node = "fixtures/nodes/v2-2-numa"
+    words = ("-m", f"{node}/node.tar.xz", "--kubelet-version", "1.36", "--pods", f"{node}/pods.json")
+    answer = cpuctl("checkpoint", "verify", *words, "-q")
+    repair = f"cpuctl checkpoint repair {' '.join(words)}\n"
+    assert answer.out.count("cpuctl checkpoint repair ") == 1, answer.out
+    assert f"\nNext, to repair the state files: {repair}" in answer.out
+
+
+def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
+    node = "fixtures/nodes/hybrid-8-numa/node.tar.xz"
+    machine = ("-m", "synthetic:1s1n8c1t,mem=8Gi", "--kubelet-version", "1.36")
+    answer = cpuctl("checkpoint", "verify", node, *machine, *STATIC, "-q").out
+    repair = f"    cpuctl checkpoint repair {node} -m {machine[1]} "
+    first = "  fix: cpu_manager_state first: remove a pod that has exclusive CPUs from the node, then\n"
+    steps = answer.partition(first)[2].splitlines()
+    assert (steps[0].startswith(repair), steps[0][-7:], steps[1]) == (True, "ds FILE", "  then")
+    assert steps[2].startswith(repair)

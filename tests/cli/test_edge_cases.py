@@ -13,7 +13,7 @@ from tests.cli.conftest import Cpuctl
 from tests.support.state_files import MACHINE, write_states
 
 NOT_STARTED = ("-m", "synthetic:1s1n4c1t", "--kubelet-args=--cpu-manager-policy=static")
-WHY = "The kubelet would not start (cpuManager): [cpumanager] unable to determine reserved CPU resources"
+WHY = "The kubelet would not start: [cpumanager] unable to determine reserved CPU resources"
 PROJECT = Path(__file__).parents[2]
 
 

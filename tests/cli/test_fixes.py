@@ -195,7 +195,8 @@ def errors_until_started(config: Config, check: Check, *words: str, machine: str
     reported: list[str] = []
     for _ in range(4):
         result = check(config, *words, machine=machine)
-        answer = result.out.splitlines()
+        # A command after words is on the next line.
+        answer = re.sub(r"(\n  fix: .*)\n    ", r"\1 ", result.out).splitlines()
         if " would start." in answer[0]:
             assert result.code == 0 or "0 errors" not in result.out
             return reported
@@ -263,7 +264,7 @@ def test_each_way_to_reserve_cpus(way: Config, check: Check) -> None:
 
 @pytest.mark.parametrize("rule", LATER, ids=lambda rule: f"{rule.field} {rule.text[:40]}")
 def test_every_later_rule_is_violated_by_a_case(rule: Rule, check: Check) -> None:
-    words = re.escape(f"({rule.stage}): ") + ".+".join(map(re.escape, rule.text.split("{}"))).replace(
+    words = re.escape("would not start: ") + ".+".join(map(re.escape, rule.text.split("{}"))).replace(
         r"\{\{", r"\{"
     )
     minor = 36 if rule.holds_in(36) else rule.until - 1
@@ -319,8 +320,21 @@ def test_a_file_that_is_not_a_configuration(
     path.write_text(text)
     words = ("config", "check", "-m", MACHINE, "--kubelet-config", str(path))
     refused = cpuctl(*words)
-    assert " would not start " in refused.out
+    assert " would not start: " in refused.out
     (reported,) = [line for line in refused.out.splitlines() if line.startswith("  fix: ")]
     assert fix in reported
     path.write_text(corrected)
     assert " would start." in cpuctl(*words).out
+
+
+def test_a_node_without_a_configuration_is_asked_for_its_file(cpuctl: Cpuctl) -> None:
+    words = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--cgroup-version", "1", "-q")
+    answer = cpuctl("config", "check", *words, columns=80)
+    fix = "cpuctl config check -m fixtures/machines/2s-2numa-32cpu.tar.xz --kubelet-config FILE"
+    assert f"\n  fix: {fix}\nFILE: the kubelet's configuration, not found here " in answer.out
+
+
+def test_whole_cores_are_proposed(cpuctl: Cpuctl) -> None:
+    static = ("--kubelet-args", "--cpu-manager-policy=static")
+    answer = cpuctl("config", "check", "-m", "synthetic:1s1n4c2t", *static, "-q", columns=80)
+    assert "\n    cpuctl config reserve --cpu-count 2 -m synthetic:1s1n4c2t " in answer.out

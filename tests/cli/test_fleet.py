@@ -69,7 +69,7 @@ def test_a_table_shows_groups_first_and_each_problem_once(fleet: Path, cpuctl: C
     opening = result.out.splitlines()[0]
     assert opening == "5 nodes: 3 identical, 1 different, 4 would not start, 1 unreadable"
     assert result.out.count("unable to determine reserved CPU resources") == 1
-    assert "node1, node2, node3 and 1 more: The kubelet would not start (cpuManager)" in result.out
+    assert "node1, node2, node3 and 1 more: The kubelet would not start" in result.out
     assert "Group 2 (node4) differs from group 1 in:\n  CPUs: 64 (group 1: 32)" in result.out
 
 
@@ -413,7 +413,7 @@ def test_a_plan_reports_nodes_without_pods(fleet: Path, cpuctl: Cpuctl) -> None:
     arguments = "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=40"
     result = cpuctl("fleet", "plan", str(fleet), arguments, "-T", "web=1/1", "--kubelet-version", "1.36")
     problems = [line for line in result.out.splitlines() if line.startswith("no pods planned on ")]
-    why = "The kubelet would not start (reservedSystemCPUs): reserved-cpus: 40 is not a subset of"
+    why = "The kubelet would not start: reserved-cpus: 40 is not a subset of"
     assert problems == [
         f"no pods planned on node1, node2, node3: {why} online-cpus: 0-31",
         "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",

@@ -178,3 +178,9 @@ def test_unreadable_recordings_are_reported_once_per_reason(tmp_path: Path, cpuc
         "unreadable: cannot be read as an archive: its gzip data is damaged",
         "  3 nodes: a, b, c",
     ]
+
+
+def test_a_command_for_a_node_says_so_and_explains_its_placeholder(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("fleet", "check", "--check", "state", "fixtures/nodes/v2-2-numa", "-q")
+    assert "\n  on each node: cpuctl checkpoint repair --kubelet-version VERSION\n" in answer.out
+    assert "\nVERSION: the kubelet's version" in answer.out

@@ -181,7 +181,7 @@ class Kubelet:
             return reported._replace(words=("--ignore-unknown-gates",))
         if "isolcpus" in way:
             return reported._replace(machine=re.sub(r",isolated=[^,]*", "", reported.machine))
-        if "cpuctl config reserve proposes" in way:
+        if "cpuctl config reserve" in way:
             if way.startswith("set "):
                 config.pop("evictionHard", None)
             if way.startswith("reserve less"):
@@ -192,7 +192,7 @@ class Kubelet:
         raise AssertionError(way)
 
 
-_WITH_OPTIONS = r"cpuctl config reserve -m .*?(?= proposes)"
+_WITH_OPTIONS = r"cpuctl config reserve -m .*"
 Place = tuple[str, str]
 """A field and a name in it, which may be empty."""
 REST = ("nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree")
@@ -250,7 +250,7 @@ WAYS: dict[str, Callable[..., None]] = {
     r"(\d+) CPUs in all instead": _reserve_in_all,
     r"reserve other CPUs": _reserve_others,
     r"list them as well": _name_too,
-    r"set mergeDefaultEvictionSettings: true in the main file \(from 1.33 on\)": _merge,
+    r"set mergeDefaultEvictionSettings: true in the kubelet's --config file, .*": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
     r"remove (hugepages-\w+)": _without_pages,
     r"leave it out|remove \S+": _leave_out,
@@ -261,7 +261,7 @@ WAYS: dict[str, Callable[..., None]] = {
 
 def ways(fix: str) -> Iterator[str]:
     """Split a fix into its alternatives, without exceptions to it."""
-    if "cpuctl config reserve proposes" in fix:
+    if "cpuctl config reserve" in fix:
         yield fix
         return
     yield from re.split(r",? or,? (?=if|reserve|set|\d)", re.split("; containers|, or taint ", fix)[0])

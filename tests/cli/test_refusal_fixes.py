@@ -100,6 +100,8 @@ NOT_HERE = (
     "set topologyManagerPolicy: none, or",
     # A kubelet has an endpoint unless it is set to empty, and then the setting should be left out.
     "set containerRuntimeEndpoint",
+    # Without a configuration, there is nothing to change.
+    "cpuctl config check .* FILE",
 )
 
 

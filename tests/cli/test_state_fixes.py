@@ -325,8 +325,8 @@ def first_file(finding: Any) -> str:
 
 def ways(fix: str) -> Iterator[list[str]]:
     """Split a fix into its alternatives, each step by step, without the reasons."""
-    for way in re.split(r", or (?=cpuctl |drain )", re.sub(r"^\w+ first: ", "", fix)):
-        yield re.split(r", then ", re.sub(r": (which entry is correct|cpuctl cannot).*", "", way))
+    for way in re.split(r", or (?=cpuctl |remove )", re.sub(r"^\w+ first: ", "", fix)):
+        yield re.split(r", then ", re.sub(r": which entry is correct.*", "", way))
 
 
 def found_in(situation: Situation, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl) -> list[Any]:

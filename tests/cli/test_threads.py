@@ -152,9 +152,9 @@ def test_c16_what_validation_rejects(name: str, words: str, ask: Ask) -> None:
     """kubeone 3880, k/k 102818, kubeadm 2462."""
     result = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", name)
     assert result.code == 3
-    assert f"would not start (configValidation): invalid configuration: {words}" in result.out
+    assert f"would not start: invalid configuration: {words}" in result.out
     assert "  fix: remove " in result.out
-    assert "\n1 error, 0 warnings\n" in result.out
+    assert "\n1 error, 0 warnings" in result.out
 
 
 @pytest.mark.parametrize("version", ["1.27", "1.32"])
@@ -175,7 +175,7 @@ def test_c1_a_broken_file_of_resizes_crashes_kubelets_up_to_1_32(version: str, a
     assert result.code == 3
     assert "crash while reading pod_status_manager_state" in result.out
     assert "fix: drain the node and delete the file" in result.out
-    assert "\n1 error, 0 warnings\n" in result.out
+    assert "\n1 error, 0 warnings" in result.out
 
 
 def test_b3_hybrid_cores(ask: Ask) -> None:
@@ -262,7 +262,7 @@ def test_b9_no_cpus_reserved(ask: Ask) -> None:
     """k/k 70161, lokomotive 1337: the three ways, and the command that proposes CPUs."""
     result = ask("config", "check", "-m", "synthetic:1s1n4c2t", "--kubelet-args", STATIC)
     assert result.code == 3
-    (fix,) = (line for line in result.out.splitlines() if line.startswith("  fix: "))
+    fix = result.out.partition("  fix: ")[2]
     for way in (
         "set reservedSystemCPUs ",
         "kubeReserved: {cpu",
@@ -270,7 +270,7 @@ def test_b9_no_cpus_reserved(ask: Ask) -> None:
         "cpuctl config reserve",
     ):
         assert way in fix
-    assert "\n1 error, 0 warnings\n" in result.out
+    assert "\n1 error, 0 warnings" in result.out
 
 
 def test_b10_an_option_without_effect(ask: Ask) -> None:

@@ -84,7 +84,7 @@ def test_mismatching_sums_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "500Mi")))
     flag = ("--kubelet-args", "--kube-reserved=memory=1Gi")
     result = cpuctl(*words, *flag, cwd=tmp_path)
-    assert 'would not start (memoryManager): the total amount "500Mi" of type "memory"' in result.out
+    assert 'would not start: the total amount "500Mi" of type "memory"' in result.out
 
 
 def test_what_is_free_now_is_the_kernels_figure(cpuctl: Cpuctl) -> None:

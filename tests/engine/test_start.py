@@ -451,7 +451,7 @@ def test_a_failed_start_is_undetermined_if_a_missing_flag_could_prevent_it() -> 
     assert isinstance(outcome, Undetermined)
     assert outcome.why.startswith(
         "its flags are unknown (no unit was found; set them with --kubelet-args); without flags, it would "
-        "not start (cpuManager): "
+        "not start: "
     )
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
     # No flag sets this field, so flags could not fix it.

@@ -153,7 +153,7 @@ def test_a_machine_whose_kubelet_does_not_start_has_no_owners() -> None:
     }
     facts = plan_facts(plan, {"cpus": [row(0, marks=[]), row(1, marks=[], online=False)], "holders": []})
     assert facts.title == "The kubelet does not start"
-    assert facts.lines == ("The kubelet would not start (CPU Manager): no CPUs are reserved",)
+    assert facts.lines == ("The kubelet would not start: no CPUs are reserved",)
     assert facts.having(CPUUse.OFFLINE) == CPUSet.of([1])
 
 

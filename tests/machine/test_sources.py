@@ -71,6 +71,7 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
         ("config.yaml.gz", "is a compressed kubelet configuration, not a machine"),
         ("large.yaml.gz", "is a compressed kubelet configuration, not a machine"),
         ("pod.yaml", "is a Kubernetes object, not a machine"),
+        ("profile.yaml", "is a PerformanceProfile, not a machine"),
         ("list.json", "expected cAdvisor's machine information, found a list"),
         ("broken.json", "not JSON"),
     ],
@@ -84,6 +85,9 @@ def test_the_error_for_a_wrong_path_lists_what_is_accepted(name: str, want: str,
     (tmp_path / "config.yaml.gz").write_bytes(gzip.compress(config))
     (tmp_path / "large.yaml.gz").write_bytes(gzip.compress(config + b"# x\n" * 1000))
     (tmp_path / "pod.yaml").write_text("# a pod\napiVersion: v1\nkind: Pod\n")
+    (tmp_path / "profile.yaml").write_text(
+        "apiVersion: performance.openshift.io/v2\nkind: PerformanceProfile\n"
+    )
     (tmp_path / "broken.json").write_text('{"topology": ')
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path / name))

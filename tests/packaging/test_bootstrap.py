@@ -55,7 +55,7 @@ def fake_cpuctl(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("config", "state"), list(itertools.product((0, 1, 2, 3, 4, 5, 130), (0, 3, 4))))
 def test_only_a_negative_answer_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state: int) -> None:
-    stated = "Kubelet 1.36 would not start (flags): unknown flag"
+    stated = "Kubelet 1.36 would not start: unknown flag"
     words = {"CONFIG": str(config), "STATE": str(state), "SAID": stated}
     done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
     assert done.returncode == (3 if 3 in (config, state) else 0)
@@ -66,10 +66,10 @@ def test_only_a_negative_answer_holds_the_kubelet_back(fake_cpuctl: Path, config
 @pytest.mark.parametrize(
     ("stated", "held"),
     [
-        ("Kubelet 1.36 would not start (cpuManager): why", True),
+        ("Kubelet 1.36 would not start: why", True),
         ("Kubelet 1.36 would fail (crash while reading allocated_pods_state): why", True),
         ("Kubelet 1.36 would start.", False),
-        ("Whether kubelet 1.36 would start is unknown: why; it would not start (flags): why", False),
+        ("Whether kubelet 1.36 would start is unknown: why; it would not start: why", False),
         ("", False),
     ],
 )

@@ -63,9 +63,12 @@ def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.
 
 
 def spell_out_commands(
-    document: answers.CheckpointChange, verb: str, spelt_out: Callable[[str], str]
+    document: answers.CheckpointChange, verb: str, spelt_out: Callable[[str], str], on_node: str
 ) -> None:
-    """Add the given options to the proposed commands; the answering *verb* itself is not proposed."""
+    """Add the given options to the proposed commands; the answering *verb* itself is not proposed.
+
+    A recording cannot be changed: *on_node* is the command that changes its node.
+    """
     for file in document["files"]:
         file["advice"] = spelt_out(file["advice"])
     itself = f"cpuctl checkpoint {verb}"
@@ -76,6 +79,14 @@ def spell_out_commands(
     )
     if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not stated:
         document["next"] = spelt_out(CONFIG_CHECK)
+    if document["outcome"] == "Changed" and not is_in_place(document):
+        document["next"] = on_node
+
+
+def is_in_place(document: answers.CheckpointChange) -> bool:
+    """Return whether the files that were read can be overwritten: not those of a recording."""
+    recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}
+    return all(file["source"] and file["source"] not in recorded for file in document["files"])
 
 
 def add_kubelets(document: answers.CheckpointChange, kubelets: Sequence[RunningKubelet]) -> None:

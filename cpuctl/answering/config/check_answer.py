@@ -30,10 +30,11 @@ from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.notes import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
+from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.kernel_text import parse_given_mask
-from cpuctl.operations.command_lines import CONFIG_CHECK
+from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ UNSET: Mapping[str, str] = {
     "imageGCLowThresholdPercent": "set imageGCHighThresholdPercent above imageGCLowThresholdPercent",
     "containerRuntimeEndpoint": "set containerRuntimeEndpoint, or remove --container-runtime-endpoint",
     "failCgroupV1": "set failCgroupV1: false, or boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
-    "reservedMemory": f"use the values that {RESERVE} prints",
+    "reservedMemory": f"use the values of this command: {RESERVE}",
 }
 """Fixes for a required setting that is missing, or whose default the kubelet refuses."""
 
@@ -219,12 +220,14 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     """Return what to change; an empty text if the outcome does not show it."""
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
+        if NO_CONFIGURATION in text:
+            return f"{CONFIG_CHECK} {option_names.KUBELET_CONFIG} FILE"
         options = (option for option in _TO_SPECIFY if option in text)
         return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
     if _NO_CPU in text:
         return (
             'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
-            f' systemReserved: {{cpu: "1"}}; {RESERVE} --cpu-count 1 proposes a list for this machine'
+            f' systemReserved: {{cpu: "1"}}; for a list of CPUs of this machine: {RESERVE_CPUS} 1'
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
@@ -254,6 +257,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     missing = [path[0] for path in paths if path not in own]
     # Errors caused by another setting are fixed with that setting.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
+    others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((leave, *others))))
 
 

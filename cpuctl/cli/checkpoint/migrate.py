@@ -1,5 +1,6 @@
 """``cpuctl checkpoint migrate``: state files for another release or other feature gates, newer or older."""
 
+import shlex
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
@@ -145,5 +146,8 @@ def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) 
     changes, owners, reader, proof, kubelet = migration
     reads_as = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
     document = change_document(changes, owners, sources.entries, reads_as, proof)
-    spell_out_commands(document, "migrate", checkpoint_commands(inputs))
+    gates = [option_names.FEATURE_GATES, inputs.kubelet.gates] if inputs.kubelet.gates else []
+    words = ["migrate", option_names.TO, inputs.kubelet.version, *gates, option_names.YES]
+    on_node = shlex.join(["sudo", "cpuctl", "checkpoint", *words])
+    spell_out_commands(document, "migrate", checkpoint_commands(inputs), on_node)
     return document

@@ -34,6 +34,8 @@ from cpuctl.records import replace
 
 app = command_group()
 
+_ON_NODE = "sudo cpuctl checkpoint repair --yes"
+
 HELP = """Repair state files so that the kubelet starts, and verify them.
 
 Recomputes checksums; removes pods that no longer exist (with --pods); adds new CPUs of the machine to the
@@ -119,5 +121,5 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
-    spell_out_commands(document, "repair", checkpoint_commands(requested))
+    spell_out_commands(document, "repair", checkpoint_commands(requested), _ON_NODE)
     commit(document, repairs.changes, writing, sources, style)

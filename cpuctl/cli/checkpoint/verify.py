@@ -81,6 +81,8 @@ def verify(
         pod_resources=pod_resources,
     )
     document = verify_state(inputs, sources)
+    if not document["files"] and not style.for_people:
+        sources.warnings.append("no state files: nothing was checked")
     print_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.answering.metrics import add_verdict_metrics

@@ -148,7 +148,9 @@ def reserve(
         cgroup = load_cgroup_version(cgroup_version, source, sources)
         loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
-    if "refusal" in document and (verb := _next_verb(document["refusal"], alone=alone)):
+    if "refusal" in document and (
+        verb := _next_verb(document["refusal"], source.info.threads_per_core, alone=alone)
+    ):
         from cpuctl.operations.command_lines import kubelet_command
 
         document["refusal"]["next"] = kubelet_command(verb, machine, kubelet, memory)
@@ -162,11 +164,11 @@ def reserve(
         raise typer.Exit(EXIT_NO)
 
 
-def _next_verb(refusal: "Refusal", *, alone: bool) -> tuple[str, ...]:
-    """Return the next command: check what fails even without a reservation, or reserve CPUs."""
+def _next_verb(refusal: "Refusal", core: int, *, alone: bool) -> tuple[str, ...]:
+    """Return the next command: check what fails even without a reservation, or reserve a *core* of CPUs."""
     if "start" in refusal:
         return ("config", "check")
-    return ("config", "reserve", option_names.CPU_COUNT, "1") if alone else ()
+    return ("config", "reserve", option_names.CPU_COUNT, str(core)) if alone else ()
 
 
 def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Unproposed":

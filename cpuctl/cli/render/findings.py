@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from cpuctl import option_names
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -121,14 +124,40 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT]) -> Iterato
 
     The last lines explain the placeholders.
     """
+    fixes = [each["fix"] or "" for each in findings]
+    repair = _of_several(fixes)
     for each in findings:
         text = ": ".join(filter(None, (*form.prefix(each), each["message"])))
         yield Cell(text + form.detail(each), STYLES[each["severity"]])
         if note := form.note(each):
             yield Cell(f"  note: {note}")
-        if each["fix"]:
-            yield Cell(f"  fix: {each['fix']}")
-    yield from placeholder_cells([each["fix"] or "" for each in findings])
+        if each["fix"] and each["fix"] != repair:
+            yield from fix_cells(each["fix"])
+    if repair:
+        yield next_cell("to repair the state files", repair)
+    yield from placeholder_cells(fixes)
+
+
+def _of_several(fixes: Sequence[str]) -> str:
+    """Return the command that repairs what several findings report; empty if there is none."""
+    repairs = Counter(fix for fix in fixes if fix.startswith(_REPAIR))
+    return next((fix for fix, count in repairs.most_common(1) if count > 1), "")
+
+
+_REPAIR = "cpuctl checkpoint repair"
+_COMMAND = r"(?:sudo )?cpuctl "
+_BEFORE_COMMAND = rf"(?<=[:,;]) ((?:or |then )?)(?={_COMMAND})"
+
+
+def fix_cells(fix: str, label: str = "fix") -> Iterator[Cell]:
+    """Write how to fix something; commands after other words are on lines of their own, to be copied."""
+    first, *rest = re.split(_BEFORE_COMMAND, fix)
+    conjunctions, commands = rest[::2], rest[1::2]
+    yield Cell(" ".join([f"  {label}: {first}", *conjunctions[:1]]).rstrip())
+    for command, conjunction in zip_longest(commands, conjunctions[1:], fillvalue=""):
+        yield Cell(f"    {command.rstrip(',') if conjunction else command}")
+        if conjunction:
+            yield Cell(f"  {conjunction.rstrip()}")
 
 
 _PLACEHOLDERS = {
@@ -136,6 +165,8 @@ _PLACEHOLDERS = {
     "(kubelet --version prints it)",
     f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes, unknown here "
     "(ps -ww -o args= -C kubelet prints them)",
+    f"{option_names.KUBELET_CONFIG} FILE": "the kubelet's configuration, not found here "
+    "(for another machine, add -m MACHINE)",
     f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",
 }
 
@@ -164,10 +195,14 @@ def counts_text(summary: FindingCounts) -> str:
     return ", ".join(counted(count, word) for word, count in counts.items() if count)
 
 
-def start_counts_text(summary: FindingCounts, start: Start) -> str:
-    """Count errors and warnings about a start; a start that is unknown is neither."""
+def start_counts_text(summary: FindingCounts, start: Start, *, stated: bool = False) -> str:
+    """Count errors and warnings about a start; a start that is unknown is neither.
+
+    *stated*: one of the errors is the failed start, which has no line of its own.
+    """
     counts = [counted(summary["error"], "error"), counted(summary["warning"], "warning")]
-    return ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])
+    text = ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])
+    return f"{text} (the failed start is an error)" if stated else text
 
 
 def warning_line(text: str) -> Cell:

@@ -185,9 +185,9 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.NOTE,
             code="eviction-defaults-dropped",
             place=("evictionHard",),
-            message=f"evictionHard replaces all defaults: no threshold remains for {', '.join(dropped)}",
-            fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 "
-            "on)",
+            message=f"all defaults are replaced: no threshold remains for {', '.join(dropped)}",
+            fix="list them as well, or set mergeDefaultEvictionSettings: true in the kubelet's --config "
+            "file, not in a drop-in (1.33 and later)",
         )
 
 

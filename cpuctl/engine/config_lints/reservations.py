@@ -123,7 +123,7 @@ _MEMORY = ("reservedMemory",)
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 _ZERO = Quantity()
-_RESERVE = "cpuctl config reserve proposes matching values"
+_RESERVE = "for matching values: cpuctl config reserve"
 
 
 def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
@@ -143,7 +143,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
             code="reserved-memory-none",
             place=_MEMORY,
             message="no memory is reserved, but the Static policy requires some",
-            fix=f"set {MEMORY_SETTINGS}; then {_RESERVE}",
+            fix=f"set {MEMORY_SETTINGS}; then, {_RESERVE}",
         )
     for item in config.reserved_memory:
         yield from _uncountable(item)

@@ -167,7 +167,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     facts, fix = file.facts, ""
     message = f"cannot be loaded: {error}"
     if file.whole is None:
-        fix = f"{DRAIN}: cpuctl cannot read it either"
+        fix = DRAIN
     elif facts.wrong_checksums:
         message += f"; {_not_that_of_the_content(facts.wrong_checksums)}"
         fix = REPAIR

@@ -20,6 +20,7 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.phrases import byte_text
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
@@ -145,10 +146,16 @@ def _of_node(
         if before and after and before.system_reserved != after.system_reserved:
             was, now = before.system_reserved, after.system_reserved
             yield DriftDifference(number, resource, Amount.RESERVED, was, now), DriftCause.RESERVED
-        if resource == MEMORY and new_pages and before and after and before.allocatable != after.allocatable:
-            # Apart from total and reservation, huge pages are subtracted from the memory for pods.
+        if resource == MEMORY and new_pages and before and after and _only_for_pods(before, after):
+            # Huge pages are subtracted from the memory for pods; other changes of it follow from the total.
             was, now = before.allocatable, after.allocatable
             yield DriftDifference(number, resource, Amount.ALLOCATABLE, was, now), DriftCause.HUGE_PAGES
+
+
+def _only_for_pods(before: MemoryTable, after: MemoryTable) -> bool:
+    """Return whether only what is for pods differs."""
+    sums = [(table.total, table.system_reserved) for table in (before, after)]
+    return sums[0] == sums[1] and before.allocatable != after.allocatable
 
 
 def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
@@ -173,6 +180,7 @@ _MEANINGS = {
     DriftCause.RESERVED: "reservedMemory has changed",
 }
 
+_SHORT = len("1023Mi")
 _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatable"))
 
 
@@ -368,4 +376,6 @@ def _amount(amount: int | None) -> str:
 
 
 def _size(amount: int) -> str:
-    return str(Quantity.from_value(amount, Format.BINARY_SI))
+    """Write bytes exactly if that is short, otherwise rounded."""
+    exact = str(Quantity.from_value(amount, Format.BINARY_SI))
+    return exact if len(exact) <= _SHORT else byte_text(amount)

@@ -11,6 +11,7 @@ from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, UnreadableState
 from cpuctl.engine.start import Started
+from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.kubelet import named_version, read_gates
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from cpuctl.inputs.state_files import CheckpointInputs, StateInput
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.checkpoint.states import CheckpointCase
-
-_REPAIR = "cpuctl checkpoint repair recomputes checksums"
 
 
 class Migration(NamedTuple):
@@ -109,12 +108,15 @@ def _proven(
     verdict = advised(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
-    reason = Refused(
-        start_notes(verdict.start, " on it"),
-        "cpuctl checkpoint repair writes files that the kubelet starts with, or lists the pods "
-        "that prevent it",
-    )
-    return tuple(replace(each, refused=reason) if each.changed else each for each in changes), verdict
+    reason = start_notes(verdict.start, " with it")
+    return tuple(_refused(each, verdict, reason) if each.changed else each for each in changes), verdict
+
+
+def _refused(change: FileChange, verdict: StateVerdict, reason: str) -> FileChange:
+    """Refuse a file with the kubelet's *reason* or, if another file is the obstacle, with its name."""
+    if verdict.refusals and change.file_name not in verdict.refusals:
+        reason = f"{next(iter(verdict.refusals))} must be repaired first"
+    return replace(change, refused=Refused(reason, REPAIR))
 
 
 def _migrated(state: StateInput, to: StateReader) -> FileChange:
@@ -128,7 +130,7 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
         reason = f"{' and '.join(wrong)} does not match the content, so the content may be wrong"
-        return replace(change, refused=Refused(reason, _REPAIR))
+        return replace(change, refused=Refused(reason, REPAIR))
     result = _rewritten(state, to)
     match result:
         case None:

@@ -169,7 +169,7 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
     found = state.inspection
     part = readable_part(state.text, found)
     if part is None:
-        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=_NEW)
+        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=DRAIN)
     if part is found:
         return state, ()
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
@@ -177,7 +177,6 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
     return replace(state, inspection=taken), (RepairAction(did=ActionKind.FORMAT, reason=why),)
 
 
-_NEW = f"{DRAIN}, or write a new one: cpuctl checkpoint new"
 _State = CPUStateFile | MemoryStateFile
 _Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | NotRepaired
 
@@ -205,7 +204,9 @@ def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Re
             )
             return repair_memory_state(found, rules_of_memory, case.owners)
         case _:
-            return NotRepaired(f"its content is that of {state.inspection.file_name or 'another file'}", _NEW)
+            return NotRepaired(
+                f"its content is that of {state.inspection.file_name or 'another file'}", DRAIN
+            )
 
 
 def _named(

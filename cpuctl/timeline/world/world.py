@@ -257,7 +257,7 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
             world.why_down = error
             world.record(
                 EntryKind.KUBELET_FAILED,
-                f"the kubelet does not start ({stage}): {error}",
+                f"the kubelet does not start: {error}",
                 error=error,
                 stage=stage,
             )

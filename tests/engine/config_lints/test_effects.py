@@ -117,9 +117,10 @@ CASES = [
         Severity.NOTE,
         "evictionHard",
         Reported(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
-        "evictionHard replaces all defaults: no threshold remains for nodefs.inodesFree, "
+        "all defaults are replaced: no threshold remains for nodefs.inodesFree, "
         "imagefs.available, imagefs.inodesFree",
-        fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
+        fix="list them as well, or set mergeDefaultEvictionSettings: true in the kubelet's --config file, "
+        "not in a drop-in (1.33 and later)",
     ),
 ]
 

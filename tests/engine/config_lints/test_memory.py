@@ -55,7 +55,7 @@ KEPT: dict[str, Any] = {
     "eviction_hard": {"memory.available": "100Mi"},
 }
 NOT_KEPT = "of which no setting reserves any"
-SPLIT = "cpuctl config reserve proposes matching values"
+SPLIT = "for matching values: cpuctl config reserve"
 INEXACT = "it accepts only whole numbers, written without a fraction and with few digits"
 
 
@@ -75,7 +75,7 @@ def error(code: str, message: str, *, expected: str = "", detected: str = "", fi
 NONE_KEPT = error(
     "none",
     "no memory is reserved, but the Static policy requires some",
-    fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then {SPLIT}",
+    fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then, {SPLIT}",
 )
 
 

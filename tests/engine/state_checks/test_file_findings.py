@@ -20,7 +20,7 @@ ERROR = "cannot be loaded: checkpoint is corrupted"
 @pytest.mark.parametrize(
     ("facts", "whole", "format_", "message", "fix"),
     [
-        (FileFacts(), None, "", ERROR, "drain the node and delete the file: cpuctl cannot read it either"),
+        (FileFacts(), None, "", ERROR, "drain the node and delete the file"),
         (
             FileFacts(wrong_checksums=("checksum",), readable_by=("to 1.35",)),
             CPU_STATE,

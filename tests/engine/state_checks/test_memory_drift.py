@@ -88,7 +88,7 @@ CASES = {
         PLAIN,
         [
             reported(
-                f"NUMA node 1 has 131076Ki less memory than the file says: {LARGE}",
+                f"NUMA node 1 has 128Mi less memory than the file says: {LARGE}",
                 8 * GIB + 128 * MIB + 4096,
                 8 * GIB,
             )
@@ -205,6 +205,14 @@ CASES = {
                 4 * PAGE,
                 0,
             ),
+        ],
+    ),
+    "memory and huge pages": (
+        tables(8 * GIB - 4096),
+        tables(9 * GIB, pages=(4,)),
+        [
+            reported(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
+            reported(f"NUMA node 0 has 1Gi more memory than the file says: {LARGE}", 8 * GIB - 4096, 9 * GIB),
         ],
     ),
 }

@@ -72,7 +72,7 @@ NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
         ((block(MINE + 8 * GIB, 0, 1),), []),
         (
             (block(MINE + 1, 0),),
-            [f"{MINE + 1} of memory of p/c on NUMA node 0: not enough free: 1 missing"],
+            ["7Gi of memory of p/c on NUMA node 0: not enough free: 1 missing"],
         ),
         (
             (block(7 * GIB, 1), block(3 * GIB, 1)),

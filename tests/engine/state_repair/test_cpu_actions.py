@@ -103,7 +103,12 @@ CASES = [
         "another policy before",
         replace(STATE, policy_name="none"),
         CPUStateFile(policy_name="static", default_cpu_set=cpus("0-7")),
-        (policy("none", "static"), pool("CPUs 0-7 are added", "", "0-7")),
+        (
+            policy("none", "static"),
+            dropped("policy none has no entries", "p", "a", "1,5"),
+            dropped("policy none has no entries", "q", "a", "2,6"),
+            pool("CPUs 1-2,5-6 are added", "0,3-4,7", "0-7"),
+        ),
     ),
     Case(
         "the policy none",
@@ -139,7 +144,7 @@ CASES = [
         STATE,
         (
             pool(
-                "CPUs 4,7 are added; CPUs 1-2 are exclusive or reserved; CPU 9 is not online",
+                "CPUs 4,7 are added; CPUs 1-2 are exclusive; CPU 9 is not online",
                 "0-3,9",
                 "0,3-4,7",
             ),
@@ -149,7 +154,7 @@ CASES = [
         "reserved CPUs are kept out of the pool",
         STATE,
         replace(STATE, default_cpu_set=cpus("3-4,7")),
-        (pool("CPU 0 is exclusive or reserved", "0,3-4,7", "3-4,7"),),
+        (pool("CPU 0 is reserved", "0,3-4,7", "3-4,7"),),
         rules(strict=True),
     ),
     Case(
@@ -163,7 +168,7 @@ CASES = [
         (
             moved("CPU 9 is not online; CPU 0 is reserved", "p", "a", "0-1,9", "1,4-5"),
             moved("CPU 1 is also held by another pod", "q", "a", "1-2", "2,6"),
-            pool("CPUs 0,3 are added; CPU 4 is exclusive or reserved", "4,7", "0,3,7"),
+            pool("CPUs 0,3 are added; CPU 4 is exclusive", "4,7", "0,3,7"),
         ),
     ),
     Case(

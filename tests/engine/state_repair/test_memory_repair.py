@@ -73,7 +73,7 @@ def policy(before: str, after: str) -> RepairAction:
 
 
 GOOD = state(ENTRIES)
-MINE = "2147483648 bytes of memory on NUMA node 0, 2097152 bytes of hugepages-2Mi on NUMA node 1"
+MINE = "2Gi of memory on NUMA node 0, 2Mi of hugepages-2Mi on NUMA node 1"
 GONE: Held = {"r": {"c": (block(GIB, 0, 1),), "b": (block(GIB, 1),)}}
 OLD: Held = {"p": {**ENTRIES["p"], "old": (block(GIB, 0),)}}
 SUMS = "the totals do not match the entries"
@@ -108,8 +108,8 @@ CASES = [
         (
             policy("Static", "None"),
             dropped(NOBODY_KEEPS, "p", "a", MINE),
-            dropped(NOBODY_KEEPS, "q", "a", "3221225472 bytes of memory on NUMA node 1"),
-            dropped(NOBODY_KEEPS, "q", "b", "1073741824 bytes of memory on NUMA node 0"),
+            dropped(NOBODY_KEEPS, "q", "a", "3Gi of memory on NUMA node 1"),
+            dropped(NOBODY_KEEPS, "q", "b", "1Gi of memory on NUMA node 0"),
         ),
         NONE,
     ),
@@ -126,13 +126,22 @@ CASES = [
         (policy("None", "Static"),),
     ),
     Case(
+        "another policy before, with entries",
+        MemoryStateFile(policy_name="None", entries={"q": {"b": (block(GIB, 0),)}}),
+        MemoryStateFile(policy_name="Static", machine_state=FRESH),
+        (
+            policy("None", "Static"),
+            dropped("policy None has no entries", "q", "b", "1Gi of memory on NUMA node 0"),
+        ),
+    ),
+    Case(
         "gone owners",
         state({**ENTRIES, **GONE, **OLD}),
         GOOD,
         (
-            dropped("the pod has no such container", "p", "old", "1073741824 bytes of memory on NUMA node 0"),
-            dropped("the pod is not running", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
-            dropped("the pod is not running", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            dropped("the pod has no such container", "p", "old", "1Gi of memory on NUMA node 0"),
+            dropped("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
+            dropped("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
             tables(SUMS),
         ),
         owners=RUNNING,
@@ -172,7 +181,7 @@ CASES = [
             whole(
                 NOT_READ,
                 "q",
-                "2147483648 bytes of memory on NUMA node 0, 3221225472 bytes of memory on NUMA node 1",
+                "2Gi of memory on NUMA node 0, 3Gi of memory on NUMA node 1",
             ),
             tables(SUMS),
         ),
@@ -191,12 +200,12 @@ CASES = [
             whole(
                 "no container of the pod holds any of it: the kubelet never releases it",
                 "r",
-                "1073741824 bytes of memory on NUMA node 0",
+                "1Gi of memory on NUMA node 0",
             ),
             whole(
                 "no container of the pod holds any of it: the kubelet never releases it",
                 "s",
-                "1073741824 bytes of memory on NUMA node 1",
+                "1Gi of memory on NUMA node 1",
             ),
         ),
         PODS,
@@ -206,12 +215,12 @@ CASES = [
         state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
         state(ENTRIES, pods={"p": BUBBLES["p"]}),
         (
-            dropped("the pod is not running", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
-            dropped("the pod is not running", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            dropped("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
+            dropped("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
             whole(
                 "no container of the pod holds any of it: the kubelet never releases it",
                 "r",
-                "2147483648 bytes of memory on NUMA node 1",
+                "2Gi of memory on NUMA node 1",
             ),
             tables(SUMS),
         ),
@@ -228,13 +237,13 @@ def test_what_is_done(case: Case) -> None:
 
 DRAIN = "drain the node and delete the file"
 REMOVE = (
-    f"remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE, or {DRAIN}"
+    f"{DRAIN}, or remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE"
 )
 
 
-TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: not enough free"
+TOO_LITTLE = "9Gi of memory on NUMA node 1 of shop/p/a: not enough free"
 NO_NODE = "the memory assignment uses the NUMA that does not exist"
-NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
+NOWHERE = f"0 of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +251,7 @@ NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
     [
         (
             {"p": {"a": (block(9 * GIB, 1), block(GIB, 2))}},
-            f"{TOO_LITTLE}; 1073741824 bytes of memory on NUMA node 2 of shop/p/a: {NO_NODE}",
+            f"{TOO_LITTLE}; 1Gi of memory on NUMA node 2 of shop/p/a: {NO_NODE}",
         ),
         ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3)),
         ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more"),

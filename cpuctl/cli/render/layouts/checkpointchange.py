@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.findings import FILES, finding_lines
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells
 from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
 from cpuctl.exports.answer_text import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_word
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
 
 _BEGINNING, _UID = 8, 32
+_ACTIONS = {"pool": "shared pool", "tables": "machineState"}
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 
 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
     """Lay out a change; wide shows whole UIDs."""
+    stated = {each["fix"] for each in document["proof"]["findings"]} if document["proof"] else set()
     for file in document["files"]:
-        yield Lines(tuple(_headline(file)))
+        yield Lines(tuple(_headline(file, stated)))
         if file["actions"]:
             yield _actions(file["actions"], wide=wide)
         if file["losses"]:
@@ -30,12 +32,14 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
     yield Lines(tuple(_closing(document)))
 
 
-def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
+def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Cell]:
+    """Write what becomes of a file; advice that a finding below repeats is *stated* there."""
     name = file["source"] or file["file"]
     match file["outcome"]:
         case "refused":
             yield Cell(f"{name}: not changed: {file['reason']}", "red")
-            yield Cell(f"  fix: {file['advice']}")
+            if file["advice"] not in stated:
+                yield from fix_cells(file["advice"])
         case "unchanged":
             yield Cell(f"{name}: nothing to change")
         case _:
@@ -47,9 +51,9 @@ def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
 def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
     rows = tuple(
         (
-            Cell(action["did"]),
+            Cell(_ACTIONS.get(action["did"], action["did"])),
             *_holder(action["holder"], wide=wide),
-            Cell(action["before"] or "-"),
+            Cell(action["before"] or ("none" if action["did"] == "pool" else "-")),
             Cell(action["after"] or "-"),
             Cell(action["reason"]),
         )
@@ -87,13 +91,17 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     if proof is not None:
         yield Cell(*start_word(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
         yield from finding_lines(proof["findings"], FILES)
-    if check := document.get("next"):
+    if document["outcome"] != "Changed" and (check := document.get("next")):
         yield Cell(f"  see: {check}")
     for running in document["kubelets"]:
         yield Cell(
             f"{running['name']} runs here (process {running['pid']}): stop it before using --yes", "yellow"
         )
     yield from _written(document)
+
+
+def _is_new(document: answers.CheckpointChange) -> bool:
+    return any(file["source"] is None for file in document["files"])
 
 
 def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
@@ -103,11 +111,13 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
                 backup = f", backup {file['backup']}" if file["backup"] else ""
                 yield Cell(f"written: {file['target']}{backup}", "green")
     elif document["outcome"] == "Changed":
-        recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}
-        in_place = all(file["source"] and file["source"] not in recorded for file in document["files"])
+        if document["proof"] is None:
+            yield Cell("Not verified on a machine (use -m MACHINE).", "yellow")
         directory = "--write-state DIR to write "
-        ways = f"--yes to write in place, or {directory}elsewhere" if in_place else f"{directory}new files"
-        yield Cell(f"Nothing was written; use {ways}.")
+        new = f"{directory}new files" if "next" in document or _is_new(document) else ""
+        yield Cell(f"Nothing was written; use {new or f'--yes to write in place, or {directory}elsewhere'}.")
+        if "next" in document:
+            yield next_cell("on the node", document["next"])
     elif document["outcome"] == "Refused":
         yield Cell("Nothing was written.")
     else:

@@ -99,7 +99,10 @@ def _blocks(blocks: Sequence[decisions.Block] | None) -> str:
     if blocks is None:
         return "-"
     return ", ".join(
-        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})" for block in blocks
+        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})"
+        if block["bytes"]
+        else f"{block['resource']} of the pod's other containers (node {block['numaNodes']})"
+        for block in blocks
     )
 
 
@@ -109,13 +112,19 @@ def _tables(changes: Sequence[answers.TableChange]) -> Table:
             Cell(str(change["numaNode"])),
             Cell(change["resource"] or "-"),
             Cell(_FIELDS.get(change["field"], change["field"])),
-            # In bytes: one page more or less decides whether a kubelet starts.
-            *(Cell("-" if side is None else str(side)) for side in (change["before"], change["after"])),
+            *map(Cell, _amounts(change)),
         )
         for change in changes
     )
     columns = (Column("NODE", "right"), Column("RESOURCE"), Column("FIELD"))
     return Table((*columns, Column("BEFORE", "right"), Column("AFTER", "right")), rows)
+
+
+def _amounts(change: answers.TableChange) -> tuple[str, ...]:
+    """Write both values; in bytes if rounding would hide the page that decides whether a kubelet starts."""
+    sides = change["before"], change["after"]
+    rounded = [byte_text(side) if isinstance(side, int) and change["resource"] else side for side in sides]
+    return tuple("-" if side is None else str(side) for side in (sides if len({*rounded}) == 1 else rounded))
 
 
 def _pods(changes: Sequence[answers.AmountChange], *, wide: bool) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.cli.render.tables.start import kubelet_name, verdict_cell
@@ -22,6 +22,11 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     who = kubelet_name(version, start, document["sources"]) if version else "The kubelet"
     verdict = verdict_cell(start, who, errors=document["summary"]["error"])
     findings, check = [each for each in document["findings"] if not _is_verdict(each)], _check(document)
+    machine = document["sources"].get("machine")
+    if _lacks_files(document):
+        yield Lines(
+            (Cell("Nothing was checked: there are no state files. The kubelet writes new ones.", "yellow"),)
+        )
     yield Lines((verdict, *([Cell(f"  see: {check}")] if check else [])))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
@@ -31,7 +36,15 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
         yield from _drift(drift, wide=wide)
     if findings:
         yield findings_block(findings, FILES, wide=wide)
-    yield Lines.of(start_counts_text(document["summary"], document["start"]))
+    failed = any(each["severity"] == "error" for each in document["findings"] if _is_verdict(each))
+    yield Lines.of(start_counts_text(document["summary"], start, stated=failed))
+    if _lacks_files(document) and (machine is None or machine["value"] != "live"):
+        yield next_line("on the node", "sudo cpuctl checkpoint verify")
+
+
+def _lacks_files(document: answers.CheckpointVerify) -> bool:
+    """Return whether the kubelet starts, but only because there is nothing to read."""
+    return not document["files"] and document["start"]["outcome"] == "Started"
 
 
 def _is_verdict(finding: answers.StateFinding) -> bool:
@@ -46,7 +59,7 @@ def _check(document: answers.CheckpointVerify) -> str:
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:
     for file in document["files"]:
         line, verdict = file_line(file, wide=wide), file["verdict"]
-        yield Cell(f"{line.text}: {STATE_FILES_TAKEN.get(verdict['outcome'], 'rejected')}", line.style)
+        yield Cell(f"{line.text}, {STATE_FILES_TAKEN.get(verdict['outcome'], 'rejected')}", line.style)
         if verdict["outcome"] in ("Refused", "KubeletFault", "Undetermined") and verdict != document["start"]:
             yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
 

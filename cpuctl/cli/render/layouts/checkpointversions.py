@@ -40,7 +40,8 @@ def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
     )
     yield Table(tuple(Column(name) for name in columns), rows)
     letters = zip(ascii_uppercase, readers, strict=False)
-    yield Lines.of("Read by kubelet", *(f"  {letter}: {reader}" for letter, reader in letters))
+    partly = "partly: the kubelet starts, but loses a part of the file (-o wide lists what)"
+    yield Lines.of("Read by kubelet", *(f"  {letter}: {reader}" for letter, reader in letters), partly)
     written = (f"  {each['file']} {each['format']}: {each['writtenBy']}" for each in formats)
     yield Lines.of("Written by kubelet", *written)
     yield _unconverted(document)

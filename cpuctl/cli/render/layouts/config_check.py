@@ -9,6 +9,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import (
     CONFIGURATION,
     findings_block,
+    fix_cells,
     placeholder_cells,
     start_counts_text,
 )
@@ -26,12 +27,14 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     stated = (
         [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     )
-    fixes = (Cell(f"  fix: {each['fix']}") for each in stated if each["fix"])
+    fixes = (cell for each in stated if each["fix"] for cell in fix_cells(each["fix"]))
     meanings = placeholder_cells([each["fix"] or "" for each in stated])
     yield Lines((*_verdict(document, wide=wide), *fixes, *meanings))
     if findings := [each for each in document["findings"] if each not in stated]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
-    yield Lines.of(start_counts_text(document["summary"], document["start"]), _unchecked(document, wide=wide))
+    failed = any(each["severity"] == "error" for each in stated)
+    counts = start_counts_text(document["summary"], document["start"], stated=failed)
+    yield Lines.of(counts, _unchecked(document, wide=wide))
 
 
 def _unchecked(document: ConfigCheck, *, wide: bool) -> str:

@@ -7,7 +7,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.findings import STYLES, counts_text
+from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.phrases import counted, few
 
@@ -23,11 +23,14 @@ _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreada
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
 
+_OF_NODE = ("cpuctl checkpoint ", "sudo cpuctl ")
+"""The commands that are run on a node, not on its recording."""
+
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out findings; *wide* names all nodes, and what was expected and detected."""
     if findings := [line for each in document["findings"] for line in _finding(each, wide=wide)]:
-        yield Lines(tuple(findings))
+        yield Lines((*findings, *placeholder_cells([each["fix"] or "" for each in document["findings"]])))
     if others := [*_unchecked(document, wide=wide), *_unreadable(document["nodes"], wide=wide)]:
         yield Lines(tuple(others))
     yield Lines(tuple(_closing(document)))
@@ -43,9 +46,8 @@ def _finding(finding: FleetFinding, *, wide: bool) -> Iterator[Cell]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
     if fix := finding["fix"]:
         whole = wide or len(fix) <= _LONGEST_FIX
-        yield Cell(
-            f"  fix: {fix}" if whole else f"  fix: {shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
-        )
+        shown = fix if whole else f"{shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
+        yield from fix_cells(shown, "on each node" if fix.startswith(_OF_NODE) else "fix")
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
 

@@ -25,11 +25,11 @@ def file_line(file: answers.StateFile, *, wide: bool) -> Cell:
     """Describe a file in one line, and whether its checksums are right; wide shows who writes its format."""
     by = f" (kubelet {file['writtenBy']})" if wide and file["writtenBy"] else ""
     parts = [
-        f"format {file['format']}{by}" if file["format"] else "unknown format",
+        f"format {file['format']}{by}" if file["format"] else "format unknown",
         *(_checksum(each) for each in file["checksums"]),
         *([f"policy {file['policy'] or 'none named'}"] if file["policy"] is not None else []),
         *(["the copy for older kubelets differs"] if file["embeddedDiffers"] else []),
-        *([f"unreadable: {file['problem']}"] if file["problem"] else []),
+        *([f"unreadable ({file['problem']})"] if file["problem"] else []),
     ]
     fine = all(each["ok"] for each in file["checksums"]) and not file["problem"]
     return Cell(f"{file['source']}: {', '.join(parts)}", "" if fine else "red")

@@ -33,7 +33,8 @@ def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
         if observed.expected.cpus is not None:
             yield from _container(snapshot, observed, observed.expected.cpus)
         elif observed.expected.choices:
-            yield from _nameless(snapshot, observed)
+            if observed.fits_none:
+                yield _nameless(snapshot, observed)
         elif snapshot.prepared is not None:
             continue  # the driver manages its CPUs, which the check ``claims`` covers
         elif snapshot.state.cpu and snapshot.state.cpu.policy_name == POLICY_NONE:
@@ -106,19 +107,16 @@ def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: C
     )
 
 
-def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[Finding]:
-    """Check a container of which only the pod is known: its CPUs must be those of a container of the pod."""
-    choices, configured = observed.expected.choices, observed.group.cpuset.cpus
-    if configured in choices:
-        return
-    allowed = " or ".join(map(str, choices))
-    yield Finding(
+def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Finding:
+    """Report a container of which only the pod is known: its CPUs must be those of a container of the pod."""
+    allowed = " or ".join(map(str, observed.expected.choices))
+    return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
         message=f"no container of its pod should have these CPUs; allowed: {allowed}; "
         "use --pods to identify the container"
-        + equal_to(snapshot, observed, configured or observed.effective),
+        + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
         expected=allowed,
         detected=_configured_text(observed.group),
         fix=f"crictl inspect {observed.owner.container_id}",

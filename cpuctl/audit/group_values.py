@@ -20,7 +20,7 @@ from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
-from cpuctl.pods.cgroups.linux_resources import page_size_name, shares_of
+from cpuctl.pods.cgroups.linux_resources import NO_QUOTA, page_size_name, shares_of
 from cpuctl.pods.cgroups.values import (
     CgroupSettings,
     CgroupValues,
@@ -77,6 +77,7 @@ def file_texts(
     return texts
 
 
+_QUOTA_FILES = frozenset({"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"})
 _ZERO = Quantity()
 _LEAST_SHARES = 2
 _UNBOUNDED = 1 << 62
@@ -188,7 +189,7 @@ def _expected_files(
         return _upper_files(snapshot, group, rules)
     pod = snapshot.pods.get(role.uid)
     if pod is None or owner is None:
-        return {}
+        return _lifted_quota(snapshot, group, rules.settings)
     pod = rules.node.view(pod)
     if role.level is Level.POD:
         exclusive = _is_exclusive(snapshot, pod)
@@ -200,6 +201,22 @@ def _expected_files(
     exclusive = _isolation(snapshot, pod, container) is Isolation.CONTAINER
     values = container_cgroup(pod, container, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
     return file_texts(snapshot, group, values, rules.settings, rules.formula)
+
+
+def _lifted_quota(
+    snapshot: NodeSnapshot, group: Cgroup, settings: CgroupSettings
+) -> Mapping[str, tuple[str, ...]]:
+    """Return "no quota" for a container or pod with exclusive CPUs, which the state alone shows."""
+    cpu, owner = snapshot.state.cpu, snapshot.owners.get(group.path)
+    if cpu is None or owner is None or not (settings.cfs_quota and settings.lifts_quota):
+        return {}
+    held = snapshot.state.entries.get(owner.uid, {})
+    holds = {Level.POD: bool(held), Level.CONTAINER: owner.container in held}.get(group.role.level, False)
+    if not holds or owner.uid in cpu.pod_entries:
+        return {}
+    values = CgroupValues(shares=_LEAST_SHARES, quota=NO_QUOTA, period=settings.period)
+    texts = file_texts(snapshot, group, values, settings, WeightFormula.LINEAR)
+    return {name: text for name, text in texts.items() if name in _QUOTA_FILES}
 
 
 def _container_of(pod: StoredPod, owner: Owner) -> Container | None:

@@ -44,6 +44,11 @@ def plan_changes(snapshot: NodeSnapshot) -> Iterator[GroupChange]:
         yield from _below(observed)
 
 
+def left_out(snapshot: NodeSnapshot) -> tuple[ObservedContainer, ...]:
+    """Return the containers with wrong CPU sets that no plan can correct, because their names are unknown."""
+    return tuple(observed for observed in snapshot.containers if observed.fits_none)
+
+
 def _cpus(snapshot: NodeSnapshot, observed: ObservedContainer) -> ListChange | None:
     """Compare the online CPUs; the others return on their own on v2, and v1 rejects them."""
     wanted, now, effective = (

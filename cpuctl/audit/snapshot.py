@@ -195,6 +195,11 @@ class ObservedContainer(_Container):
         return self.owner.part is ContainerRole.SANDBOX
 
     @property
+    def fits_none(self) -> bool:
+        """Whether no container of its pod should have its CPUs; only if its name is unknown."""
+        return bool(self.expected.choices) and self.group.cpuset.cpus not in self.expected.choices
+
+    @property
     def effective(self) -> CPUSet | None:
         """The CPUs that the kernel gives the group."""
         cpuset = self.group.cpuset

@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     RootOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Style, emit
+from cpuctl.cli.output import Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.sources import Sources
@@ -121,6 +121,7 @@ def audit(
     print_sources(sources, style)
     print_doubts(node, style)
     if output is AuditOutput.PLAN:
+        _report_left_out(snapshot, style)
         emit(_plan(node, snapshot, sources), style)
     else:
         emit(_metrics(audited) if output is AuditOutput.PROM else audited, style)
@@ -140,3 +141,15 @@ def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "Cgro
     from cpuctl.answering.cgroups_answer import plan_document
 
     return plan_document(snapshot, node.state_files, sources.entries)
+
+
+def _report_left_out(snapshot: "NodeSnapshot", style: Style) -> None:
+    """Report the wrong CPU sets that the plan does not correct."""
+    from cpuctl.audit.plan import left_out
+    from cpuctl.phrases import counted, few
+
+    if missing := left_out(snapshot):
+        what = f"{counted(len(missing), 'wrong CPU set')} {'is' if len(missing) == 1 else 'are'}"
+        shown = few([str(observed.owner) for observed in missing])
+        why = "the container's name is unknown (use --pods FILE)"
+        note(f"warning: {what} not in the plan, because {why}: {shown}", style)

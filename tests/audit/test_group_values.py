@@ -192,7 +192,7 @@ def test_a_kubelet_that_keeps_quotas_is_expected_to() -> None:
 def test_without_pods_only_the_states_sets_are_expected() -> None:
     node = clean_node()
     node.named = False
-    assert all(name.startswith("cpuset.") for name in expected(node, node.server))
+    assert all(name.startswith("cpuset.") for name in expected(node, node.server) if name != "cpu.max")
     node.cpuset(node.server, cpus="2", mems="0")
     assert values(node, node.server)["cpuset.cpus"] == FileValue("2", (OWN, "0,2-4,6-7"))
 
@@ -216,3 +216,25 @@ def test_a_group_without_a_controllers_files_has_no_such_values() -> None:
     assert found["cpu.max"] == FileValue(None, ("max 100000",))
     assert not found["cpu.max"].differs
     assert "memory.max" not in found
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_without_pods_exclusive_cpus_still_lift_the_quota(version: int) -> None:
+    """The state names the container; the audit reports the same quota."""
+    node = clean_node(version)
+    node.named = False
+    node.quota(node.server, 150_000, shares=2048)
+    pod = node.pod(DATABASE, QosClass.GUARANTEED)
+    files = {
+        1: {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"},
+        2: {"cpu.max": "max 100000"},
+    }[version]
+    quota = next(iter(files))
+    assert expected(node, node.server).items() >= files.items()
+    assert values(node, node.server)[quota].differs
+    assert expected(node, pod) == files
+    assert quota not in expected(node, node.front)
+    for settings in (CgroupSettings(lifts_quota=False), CgroupSettings(cfs_quota=False)):
+        assert quota not in expected(node, node.server, RULES._replace(settings=settings))
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
+    assert quota not in expected(node, node.server)

@@ -22,7 +22,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.cgroups.names import Driver
 from cpuctl.checkpoints import device_state
-from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entries, with_kubelet_files
+from tests.audit.node_tree import (
+    DATABASE,
+    OWN,
+    PODS,
+    SERVER,
+    NodeTree,
+    clean_node,
+    entries,
+    with_kubelet_files,
+)
 from tests.audit.test_faults import memory_elsewhere
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
@@ -470,3 +479,20 @@ def test_memory_of_a_container_that_may_grow_is_throttled_below_its_limit(
     shown = shown_files(run, "--kubelet-version", "1.36", "--feature-gates", gates)["memory.high"]
     half = 1 << 29
     assert shown["expected"] == ([] if high is None else [str(int(half + half * high) // 4096 * 4096)])
+
+
+def test_a_plan_reports_the_wrong_sets_that_it_cannot_correct(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Without --pods, a pod's container may be any of several: an empty plan is no answer."""
+    node = clean_node()
+    node.cpuset(node.server, cpus="2", mems="0")
+    written(with_kubelet_files(node).files, tmp_path / "node")
+    (tmp_path / "pods.json").write_text(json.dumps(PODS))
+    audit = ("audit", "--root", f"{tmp_path}/node", "-o", "plan", "--exit-zero")
+    result = cpuctl(*audit)
+    assert answer(result)["groups"] == []
+    assert result.err == (
+        "warning: 1 wrong CPU set is not in the plan, because the container's name is unknown "
+        f"(use --pods FILE): {DATABASE}/{SERVER[:12]}\n"
+    )
+    named = cpuctl(*audit, "--pods", f"{tmp_path}/pods.json")
+    assert (len(answer(named)["groups"]), named.err) == (1, "")

@@ -18,6 +18,7 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_inputs import load_published
 from cpuctl.fleet.topologies import TopologyPublisher
 from cpuctl.fleet.topology_check import PublishedNodes, differences, publisher_of
+from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.topology_publishing import Publisher
 from cpuctl.pods.reading.template import pods_from_template
@@ -251,3 +252,27 @@ def test_objects_and_pods_are_read_by_the_names_of_nodes(tmp_path: Path) -> None
     read = load_published(objects(tmp_path / "nrt.yaml", **TWO), str(pods), sources)
     assert (list(read.topologies), [pod.name for pod in (read.running or {})["n1"]]) == (["n1"], ["a"])
     assert load_published(objects(tmp_path / "nrt.yaml", **TWO), "", sources).running is None
+
+
+def test_assumed_settings_are_no_difference() -> None:
+    """Without a recorded configuration, only what the machine decides is compared."""
+    object_ = with_fingerprint(published_by(MACHINE, arguments=SINGLE), "pfp0v001ef46db3751d8e999")
+    checker = NodeChecker(KubeletInputs(version="1.36"), (NRT,), PublishedNodes({"n1": object_}))
+    found = checker(Recording("n1", str(MACHINE)))
+    assert (found["findings"], found["unchecked"]) == (
+        [],
+        [
+            {
+                "check": "nrt",
+                "missing": "policies, resources and fingerprint: the kubelet's configuration is not "
+                "recorded, and its defaults are assumed (set it with --kubelet-config FILE)",
+            }
+        ],
+    )
+    far = object_._replace(zones=(object_.zones[0]._replace(costs=()), *object_.zones[1:]))
+    more = far._replace(zones=(*far.zones, Zone("node-2")))
+    other = NodeChecker(KubeletInputs(version="1.36"), (NRT,), PublishedNodes({"n1": more}))
+    assert reported(other(Recording("n1", str(MACHINE)))) == [
+        ("error", "other-zones", "node-0 costs"),
+        ("error", "other-zones", "node-2"),
+    ]

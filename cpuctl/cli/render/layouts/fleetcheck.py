@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.phrases import counted, few
@@ -14,12 +15,18 @@ from cpuctl.phrases import counted, few
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, UnreadableNode
 
-_COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreadable"], str] = {
-    "wouldNotStart": "would not start",
-    "undetermined": "start undetermined",
-    "unchecked": "partly checked",
-    "unreadable": "unreadable",
-}
+_CLEAN, _PARTLY = "clean", "partly checked"
+_COUNTED = (
+    _CLEAN,
+    "would not start",
+    "start undetermined",
+    "with errors",
+    "with warnings",
+    _PARTLY,
+    "unreadable",
+)
+"""What a node is counted as, each only once."""
+_NEEDS_PODS = "(--pods FILE)"
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
 
@@ -73,16 +80,36 @@ def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) ->
 
 def _closing(document: FleetCheck) -> Iterator[Cell]:
     summary = document["summary"]
-    parts = [f"{summary['clean']} clean"]
-    parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
+    counts = Counter(map(_counted_as, document["nodes"]))
+    parts = [f"{counts[word]} {word}" for word in _COUNTED if counts[word] or word == _CLEAN]
     yield Cell(
         f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'no findings'}"
     )
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")
-    partly = bool(document["unchecked"]) and not document["findings"]
+    if command := document.get("next"):
+        yield next_cell("to see what an exporter would publish", command)
     if which := [
-        *(["partly checked"] if partly else []),
+        *(["not fully checked"] if any(map(_lacks_parts, document["nodes"])) else []),
         *(["unreadable"] if summary["unreadable"] else []),
     ]:
         yield record_again(f"on each node that is {' or '.join(which)}")
+
+
+def _counted_as(node: CheckedNode | UnreadableNode) -> str:
+    """Return the worst that is known about a node."""
+    if node["outcome"] == "Unreadable":
+        return "unreadable"
+    if node["start"] is not None and node["start"]["outcome"] != "Started":
+        return "start undetermined" if node["start"]["outcome"] == "Undetermined" else "would not start"
+    for severity in ("error", "warning"):
+        if node["summary"][severity]:
+            return f"with {severity}s"
+    return _PARTLY if node["unchecked"] else _CLEAN
+
+
+def _lacks_parts(node: CheckedNode | UnreadableNode) -> bool:
+    """Return whether a new recording may contain what was not checked: not if the kubelet would not start."""
+    if node["outcome"] == "Unreadable" or _counted_as(node) == "would not start":
+        return False
+    return any(not each["missing"].endswith(_NEEDS_PODS) for each in node["unchecked"])

@@ -71,7 +71,7 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         (SCOPE_ATTRIBUTE, before.scope, after.scope),
     ):
         if stated != real:
-            message = f"the object has {stated}, the kubelet {real}"
+            message = f"the object says {stated}, but the kubelet uses {real}"
             yield Untrue(Severity.ERROR, "other-settings", name, message, real, stated)
     if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
         kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
@@ -116,7 +116,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
     stated = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
     if stated != (real := options.max_allowable_numa_nodes):
-        message = f"the object has {stated}, the kubelet {real}: LeastNUMANodes scores by it"
+        message = f"the object says {stated}, but the kubelet uses {real}: LeastNUMANodes scores by it"
         yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(stated))
 
 
@@ -152,7 +152,7 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
                 lasting = word != "available"
                 severity = Severity.ERROR if lasting else Severity.WARNING
                 place = f"{now.name} {each.name} {word}"
-                message = f"the object has {stated}, the node {real}"
+                message = f"the object says {stated}, an exporter would publish {real}"
                 code = "other-amounts" if lasting else "stale"
                 yield Untrue(severity, code, place, message, str(real), str(stated))
     for name in resources:

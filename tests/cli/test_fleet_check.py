@@ -119,7 +119,7 @@ def test_published_objects_are_checked_if_given(tmp_path: Path, cpuctl: Cpuctl) 
     assert found.code == 3
     assert "ignored NodeResourceTopologies without a recording: gone" in found.err
     assert found.out.splitlines()[:4] == [
-        "error: other-settings: topologyManagerPolicy: the object has restricted, the kubelet none",
+        "error: other-settings: topologyManagerPolicy: the object says restricted, but the kubelet uses none",
         "  1 node: b",
         f"warning: not-published: {NOT_PUBLISHED}",
         "  1 node: c",
@@ -211,3 +211,23 @@ def test_differences_from_assumed_settings_are_not_reported(cpuctl: Cpuctl) -> N
         ],
     )
     assert "its defaults are assumed (set it with --kubelet-config FILE)" in found.out
+
+
+def test_fixes_are_commands_for_each_node_and_explain_their_placeholders(
+    recorded: Path, cpuctl: Cpuctl
+) -> None:
+    lines = cpuctl("fleet", "check", str(recorded), "--check", "state").out.splitlines()
+    fix = "  fix, on each node: cpuctl checkpoint repair --kubelet-version VERSION"
+    meaning = "VERSION: the kubelet's version, unknown here (kubelet --version prints it)"
+    assert (fix in lines, lines.count(meaning)) == (True, 1)
+    told = cpuctl("fleet", "check", str(recorded), *CHECKED, "--check", "state").out
+    assert "VERSION" not in told
+
+
+def test_a_finding_with_gaps_is_shown_with_an_example(recorded: Path, cpuctl: Cpuctl) -> None:
+    lines = cpuctl("fleet", "check", str(recorded), *CHECKED, "--check", "state").out.splitlines()
+    place = next(at for at, line in enumerate(lines) if "CPU ... of the shared pool is offline" in line)
+    example = "  for example, node1: cpu_manager_state: CPU 15 of the shared pool is offline: "
+    assert lines[place + 1].startswith(example)
+    one = cpuctl("fleet", "check", str(recorded / "node1.tar.xz"), *CHECKED, "--check", "state").out
+    assert "for example" not in one

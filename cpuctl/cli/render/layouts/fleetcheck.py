@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
-from cpuctl.cli.render.findings import STYLES, counts_text
+from cpuctl.cli.render.findings import STYLES, counts_text, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, UnreadableNode
+    from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, NodeFinding, UnreadableNode
 
 _CLEAN, _PARTLY = "clean", "partly checked"
 _COUNTED = (
@@ -26,6 +27,7 @@ _COUNTED = (
     "unreadable",
 )
 """What a node is counted as, each only once."""
+_GAP = "..."
 _NEEDS_PODS = "(--pods FILE)"
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
@@ -33,28 +35,49 @@ _LONGEST_FIX = 240
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out findings; *wide* names all nodes, and what was expected and detected."""
-    if findings := [line for each in document["findings"] for line in _finding(each, wide=wide)]:
-        yield Lines(tuple(findings))
+    if findings := [
+        line for each in document["findings"] for line in _finding(each, document["nodes"], wide=wide)
+    ]:
+        yield Lines((*findings, *placeholder_cells([each["fix"] for each in document["findings"]])))
     if others := [*_unchecked(document, wide=wide), *_unreadable(document["nodes"], wide=wide)]:
         yield Lines(tuple(others))
     yield Lines(tuple(_closing(document)))
 
 
-def _finding(finding: FleetFinding, *, wide: bool) -> Iterator[Cell]:
-    parts = (finding["severity"], finding["code"], finding["about"] or finding["where"], finding["message"])
-    yield Cell(": ".join(filter(None, parts)), STYLES[finding["severity"]])
+def _finding(
+    finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode], *, wide: bool
+) -> Iterator[Cell]:
+    parts = (finding["severity"], finding["code"], _text(finding))
+    yield Cell(": ".join(parts), STYLES[finding["severity"]])
+    if example := next(_examples(finding, nodes), ""):
+        yield Cell(f"  for example, {example}")
     if wide:
         if finding["about"] and finding["where"]:
             yield Cell(f"  where: {finding['where']}")
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
     if fix := finding["fix"]:
+        word = "fix" if finding["check"] == "config" else "fix, on each node"
         whole = wide or len(fix) <= _LONGEST_FIX
-        yield Cell(
-            f"  fix: {fix}" if whole else f"  fix: {shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
-        )
+        shown = fix if whole else f"{shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
+        yield Cell(f"  {word}: {shown}")
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
+
+
+def _text(finding: NodeFinding) -> str:
+    return ": ".join(filter(None, (finding["about"] or finding["where"], finding["message"])))
+
+
+def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
+    """Yield the complete texts of a finding that has gaps, with the names of the nodes."""
+    pattern = re.compile(".+".join(map(re.escape, _text(finding).split(_GAP))))
+    kind = (finding["check"], finding["severity"], finding["code"])
+    for node in nodes:
+        if node["outcome"] == "Read" and node["node"] in finding["nodes"] and _GAP in _text(finding):
+            for each in node["findings"]:
+                if (each["check"], each["severity"], each["code"]) == kind and pattern.fullmatch(_text(each)):
+                    yield f"{node['node']}: {_text(each)}"
 
 
 def _nodes(names: Sequence[str], *, wide: bool, often: str = "") -> str:

@@ -430,7 +430,7 @@ class FleetCheckSummary(FindingCounts):
 
 
 @final
-class FleetCheck(MetricsPart):
+class FleetCheck(MetricsPart, NextPart):
     """What is wrong on the nodes of a fleet, each finding once. With -o jsonl, each line is a node."""
 
     apiVersion: ApiVersion

@@ -118,7 +118,7 @@ class NodeChecker(KubeletFiles):
     def __call__(self, recording: Recording) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError if it cannot be used."""
         name, source, sources = recording.name, recording.source, Sources()
-        found = list(self._found(load_machine(source, Sources()), source, name, sources))
+        found = list(self._found(load_machine(source, Sources()), recording, sources))
         starts = [each.start for each in found if each.start is not None]
         failing = (start for start in starts if start["outcome"] != "Started")
         findings = [_local(finding, source) for each in found for finding in each.findings]
@@ -143,8 +143,9 @@ class NodeChecker(KubeletFiles):
             "assumed": assumed_of(sources, source),
         }
 
-    def _found(self, machine: MachineSource, source: str, name: str, sources: Sources) -> Iterator[_Checked]:
+    def _found(self, machine: MachineSource, recording: Recording, sources: Sources) -> Iterator[_Checked]:
         """Run all checks; the origin of the configuration goes to *sources*."""
+        name, source = recording.name, recording.source
         kubelet = self._inputs_of(name)
         # A node without pods may have none, or another name.
         listed = tuple(self._pods[name]) if name in self._pods else None
@@ -157,7 +158,8 @@ class NodeChecker(KubeletFiles):
         if "audit" in self._checks:
             yield _of_audit(NodeInputs(machine=source, kubelet=kubelet, listed=listed), machine)
         if self._published and NRT in self._checks:
-            yield _of_published(self._published, kubelet, source, name)
+            assumed = _is_assumed(sources)
+            yield _of_published(self._published, kubelet, recording, assumed=assumed)
 
 
 def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sources) -> _Checked:
@@ -214,10 +216,12 @@ def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
     return _Checked(findings, _unchecked("audit", (each["missing"] for each in document["unchecked"])))
 
 
-def _of_published(published: PublishedNodes, kubelet: KubeletInputs, source: str, name: str) -> _Checked:
+def _of_published(
+    published: PublishedNodes, kubelet: KubeletInputs, recording: Recording, *, assumed: bool
+) -> _Checked:
     """Check what is published about the node."""
     try:
-        compared = published.compare(kubelet, source, name)
+        compared = published.compare(kubelet, recording.source, recording.name, assumed=assumed)
     except ConfigRefusedError:
         return _Checked(unchecked=_unchecked(NRT, [_NOT_LOADED]))
     except CpuctlError as error:

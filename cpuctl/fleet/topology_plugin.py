@@ -154,7 +154,7 @@ def why_filtered(
         return f"no zone lists {name}"
     if now is not None and topology_settings(now).policy != topology_settings(topology).policy:
         published = topology_settings(topology).policy
-        return f"the object has {published}, but the kubelet {topology_settings(now).policy}"
+        return f"the object says {published}, but the kubelet uses {topology_settings(now).policy}"
     if now is not None and topology.zones != now.zones:
         if reserves:
             return "the reserve cache has subtracted what pods request from every zone, not only from theirs"

@@ -40,6 +40,8 @@ _OF_KUBELET = f"{CONFIG_CHECK}|{RESERVE_CPUS} [0-9]+|cpuctl config reserve"
 
 STARTS = ("check", "--check", "config,state")
 """The arguments of ``cpuctl fleet`` that show why kubelets would not start."""
+PUBLISHES = ("list", "-o", "nrt")
+"""The arguments of ``cpuctl fleet`` that show what exporters would publish."""
 
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:

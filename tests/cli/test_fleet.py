@@ -419,3 +419,8 @@ def test_a_plan_reports_nodes_without_pods(fleet: Path, cpuctl: Cpuctl) -> None:
         "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",
     ]
     assert "\n1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\nNext, to " in result.out
+
+
+def test_nodes_of_which_no_two_are_equal_are_all_different(fleet: Path, cpuctl: Cpuctl) -> None:
+    two = (str(fleet / "node1.tar.xz"), str(fleet / "node4.tar.xz"))
+    assert cpuctl("fleet", "list", *two, *STATIC).out.splitlines()[0] == "2 nodes: all different"

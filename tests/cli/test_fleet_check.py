@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def test_a_check_shows_each_finding_once_with_its_nodes(recorded: Path, cpuctl: 
     assert out.count("quota-on-exclusive") == 1
     assert "  4 nodes: node1, node2, node3 and 1 more\n" in out
     assert "not checked (state): state files: none are recorded\n  1 node: node5\n" in out
-    assert out.splitlines()[-1].startswith("5 nodes: 0 clean, 4 would not start, 5 partly checked; ")
+    assert out.splitlines()[-2].startswith("5 nodes: 0 clean, 4 would not start, 1 partly checked; ")
     wide = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "wide").out
     assert "  4 nodes: node1, node2, node3, node4\n" in wide
 
@@ -118,7 +119,7 @@ def test_published_objects_are_checked_if_given(tmp_path: Path, cpuctl: Cpuctl) 
     assert found.code == 3
     assert "ignored NodeResourceTopologies without a recording: gone" in found.err
     assert found.out.splitlines()[:4] == [
-        "error: other-settings: topologyManagerPolicy: the object has restricted, the kubelet none",
+        "error: other-settings: topologyManagerPolicy: the object says restricted, but the kubelet uses none",
         "  1 node: b",
         f"warning: not-published: {NOT_PUBLISHED}",
         "  1 node: c",
@@ -180,7 +181,53 @@ def test_unreadable_recordings_are_reported_once_per_reason(tmp_path: Path, cpuc
     ]
 
 
-def test_a_command_for_a_node_says_so_and_explains_its_placeholder(cpuctl: Cpuctl) -> None:
-    answer = cpuctl("fleet", "check", "--check", "state", "fixtures/nodes/v2-2-numa", "-q")
-    assert "\n  on each node: cpuctl checkpoint repair --kubelet-version VERSION\n" in answer.out
-    assert "\nVERSION: the kubelet's version" in answer.out
+def test_a_check_counts_each_node_once_and_ends_with_the_next_commands(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    for name in ("a", "b", "c"):
+        shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / f"{name}.tar.xz")
+    fleet = str(tmp_path)
+    nrt = cpuctl("fleet", "list", fleet, *PUBLISHED, "-o", "nrt", "-q").out
+    objects: Any = yaml.safe_load(nrt.replace("node-1", "node-7", 1))
+    del objects["items"][2]
+    words = ("fleet", "check", fleet, *PUBLISHED, "--check", "nrt", "--nrt", "-")
+    found = cpuctl(*words, stdin=json.dumps(objects).encode())
+    summary, publish, capture = found.out.splitlines()[-3:]
+    assert summary.startswith("3 nodes: 0 clean, 1 with errors, 1 with warnings, 1 partly checked; ")
+    command = publish.removeprefix("Next, to see what an exporter would publish: ")
+    assert cpuctl(*shlex.split(command)[1:], "-q").out == nrt
+    assert capture == "Next, on each node that is not fully checked: sudo cpuctl capture NODE.tar.gz"
+
+
+def test_differences_from_assumed_settings_are_not_reported(cpuctl: Cpuctl) -> None:
+    fleet = "fixtures/fleet"
+    words = ("fleet", "check", f"{fleet}/recordings", "--check", "nrt", "--nrt", f"{fleet}/nrt.json")
+    found = cpuctl(*words, "--pods", f"{fleet}/pods.json", "--nodes", f"{fleet}/nodes.json")
+    assert (found.code, found.out.splitlines()[-2:]) == (
+        3,
+        [
+            "5 nodes: 0 clean, 5 partly checked; no findings",
+            "Next, on each node that is not fully checked: sudo cpuctl capture NODE.tar.gz",
+        ],
+    )
+    assert "its defaults are assumed (set it with --kubelet-config FILE)" in found.out
+
+
+def test_fixes_are_commands_for_each_node_and_explain_their_placeholders(
+    recorded: Path, cpuctl: Cpuctl
+) -> None:
+    lines = cpuctl("fleet", "check", str(recorded), "--check", "state").out.splitlines()
+    fix = "  fix, on each node: cpuctl checkpoint repair --kubelet-version VERSION"
+    meaning = "VERSION: the kubelet's version, unknown here (kubelet --version prints it)"
+    assert (fix in lines, lines.count(meaning)) == (True, 1)
+    known = cpuctl("fleet", "check", str(recorded), *CHECKED, "--check", "state").out
+    assert "VERSION" not in known
+
+
+def test_a_finding_with_gaps_is_shown_with_an_example(recorded: Path, cpuctl: Cpuctl) -> None:
+    lines = cpuctl("fleet", "check", str(recorded), *CHECKED, "--check", "state").out.splitlines()
+    place = next(at for at, line in enumerate(lines) if "CPU ... of the shared pool is offline" in line)
+    example = "  for example, node1: cpu_manager_state: CPU 15 of the shared pool is offline: "
+    assert lines[place + 1].startswith(example)
+    one = cpuctl("fleet", "check", str(recorded / "node1.tar.xz"), *CHECKED, "--check", "state").out
+    assert "for example" not in one

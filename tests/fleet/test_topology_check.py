@@ -18,6 +18,7 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_inputs import load_published
 from cpuctl.fleet.topologies import TopologyPublisher
 from cpuctl.fleet.topology_check import PublishedNodes, differences, publisher_of
+from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.topology_publishing import Publisher
 from cpuctl.pods.reading.template import pods_from_template
@@ -43,13 +44,13 @@ def test_outdated_statements_about_a_node() -> None:
     restricted = SINGLE.replace("single-numa-node", "restricted")
     more = published_by("synthetic:2s3n6c1t,across", arguments=restricted)
     assert texts(more, now)[0] == (
-        "topologyManagerPolicy: the object has restricted, the kubelet single-numa-node"
+        "topologyManagerPolicy: the object says restricted, but the kubelet uses single-numa-node"
     )
     assert "node-2: the node has no such NUMA node" in texts(more, now)
     assert "node-2: the object has no such zone" in texts(now, more)
     bare = published_by(TWO["n1"], arguments=f"{BARE} --topology-manager-scope=pod")
     assert texts(bare, now) == [
-        "topologyManagerScope: the object has pod, the kubelet container",
+        "topologyManagerScope: the object says pod, but the kubelet uses container",
         "node-0 memory: the object does not list it",
         "node-1 memory: the object does not list it",
     ]
@@ -101,7 +102,7 @@ def test_the_maximum_of_numa_nodes_is_compared_if_it_is_published(limit: str, fo
     now = published_by(TWO["n1"], arguments=SINGLE)
     reported = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
     compared = PublishedNodes({"n1": reported}).compare(kubelet(SINGLE), TWO["n1"], "n1")
-    why = "the object has 16, the kubelet 8: LeastNUMANodes scores by it"
+    why = "the object says 16, but the kubelet uses 8: LeastNUMANodes scores by it"
     expected = f"topologyManagerMaxNUMANodes: {why}"
     assert [str(each) for each in compared.findings] == ([expected] if found else [])
     more = f"{SINGLE} --topology-manager-policy-options=max-allowable-numa-nodes=16"
@@ -191,7 +192,7 @@ def test_a_stale_object_a_wrong_fingerprint_and_another_policy(node: Path) -> No
         ("warning", "stale", "node-0 cpu available"),
         ("warning", "stale", "nodeTopologyPodsFingerprint"),
     ]
-    assert found["findings"][0]["message"] == "the object has 15, the node 11"
+    assert found["findings"][0]["message"] == "the object says 15, an exporter would publish 11"
     other = checked(node, PublishedNodes({"n1": empty}), BARE.replace("single-numa-node", "restricted"))
     assert reported(other)[0] == ("error", "other-settings", "topologyManagerPolicy")
     assert other["unchecked"] == [
@@ -251,3 +252,27 @@ def test_objects_and_pods_are_read_by_the_names_of_nodes(tmp_path: Path) -> None
     read = load_published(objects(tmp_path / "nrt.yaml", **TWO), str(pods), sources)
     assert (list(read.topologies), [pod.name for pod in (read.running or {})["n1"]]) == (["n1"], ["a"])
     assert load_published(objects(tmp_path / "nrt.yaml", **TWO), "", sources).running is None
+
+
+def test_assumed_settings_are_no_difference() -> None:
+    """Without a recorded configuration, only what the machine decides is compared."""
+    object_ = with_fingerprint(published_by(MACHINE, arguments=SINGLE), "pfp0v001ef46db3751d8e999")
+    checker = NodeChecker(KubeletInputs(version="1.36"), (NRT,), PublishedNodes({"n1": object_}))
+    found = checker(Recording("n1", str(MACHINE)))
+    assert (found["findings"], found["unchecked"]) == (
+        [],
+        [
+            {
+                "check": "nrt",
+                "missing": "policies, resources and fingerprint: the kubelet's configuration is not "
+                "recorded, and its defaults are assumed (set it with --kubelet-config FILE)",
+            }
+        ],
+    )
+    far = object_._replace(zones=(object_.zones[0]._replace(costs=()), *object_.zones[1:]))
+    more = far._replace(zones=(*far.zones, Zone("node-2")))
+    other = NodeChecker(KubeletInputs(version="1.36"), (NRT,), PublishedNodes({"n1": more}))
+    assert reported(other(Recording("n1", str(MACHINE)))) == [
+        ("error", "other-zones", "node-0 costs"),
+        ("error", "other-zones", "node-2"),
+    ]

@@ -184,12 +184,13 @@ def test_a_stale_object_lets_pods_pass_and_is_reported(tmp_path: Path) -> None:
     answer, sources = planned("a=5/5,1Gi", fleet=TWO, topologies=larger)
     assert outcomes(answer) == [("n1", "Rejected")]
     assert answer["pods"][0]["plugin"]["wronglyPassed"] == (
-        "the object does not match the node: node-0 cpu allocatable: the object has 7, the node 3"
+        "the object does not match the node: node-0 cpu allocatable: the object says 7, an exporter would "
+        "publish 3"
     )
     warned = next(each for each in sources.warnings if "does not match" in each)
     assert warned == (
-        "n1: its NodeResourceTopology does not match the node: node-0 cpu allocatable: the object has 7, "
-        "the node 3 (and 3 more)"
+        "n1: its NodeResourceTopology does not match the node: node-0 cpu allocatable: the object says 7, "
+        "an exporter would publish 3 (and 3 more)"
     )
     smaller = objects(tmp_path / "small.yaml", **TWO)
     filtered, _ = planned("a=5/5,1Gi", fleet={"n1": "synthetic:2s2n8c1t"}, topologies=smaller)
@@ -198,7 +199,7 @@ def test_a_stale_object_lets_pods_pass_and_is_reported(tmp_path: Path) -> None:
     spread = SINGLE.replace("single-numa-node", "best-effort")
     other, _ = planned("a=5/5,1Gi", fleet=TWO, topologies=smaller, arguments=spread)
     assert other["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
-        "the object has single-numa-node, but the kubelet best-effort"
+        "the object says single-numa-node, but the kubelet uses best-effort"
     )
 
 

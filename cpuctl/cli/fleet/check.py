@@ -48,8 +48,8 @@ HELP = """Check the nodes of a fleet, and show each finding once.
 
 Checks config (as cpuctl config check), state (the kubelet's state files, as cpuctl checkpoint verify) and
 audit (as cpuctl audit). Findings that differ only in names and numbers are shown once, with ... in place of
-these. What a recording does not contain is listed as not checked. --pods names the owners of CPUs and memory
-for state and audit, and shows which pods no longer exist.
+these, and an example. What a recording does not contain is listed as not checked. --pods names the owners of
+CPUs and memory for state and audit, and shows which pods no longer exist.
 
 With --nrt, also checks nrt: whether the NodeResourceTopology of each node, which the scheduler's plugin uses,
 is correct. Policies, zones and quantities are compared with what an exporter would publish for the recording,
@@ -99,6 +99,7 @@ def check(
 ) -> None:
     """Check every node, merge equal findings and print the answer."""
     from cpuctl.fleet.checking import NodeChecker, is_clean, named_checks
+    from cpuctl.operations.command_lines import PUBLISHES, fleet_command
 
     kubelet = fleet_inputs(context, *recordings, nrt, pods, nodes)
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
@@ -120,7 +121,7 @@ def check(
         _note_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be mistaken for those of the whole fleet.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and answers.stopped):
-        _answer(answers, names, style)
+        _answer(answers, names, style, fleet_command(PUBLISHES, recordings, kubelet, nodes))
     if answers.stopped:
         raise typer.Exit(answers.stopped)
     if exit_zero:
@@ -161,12 +162,15 @@ def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":
     return published
 
 
-def _answer(answers: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style) -> None:
+def _answer(answers: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style, published: str) -> None:
+    """Print the answer; *published* is the command that shows what exporters would publish."""
     from cpuctl.fleet.checking import check_metrics, fleet_check_document
 
     document = fleet_check_document(
         answers.rows, names, passed_over=answers.passed_over, complete=not answers.stopped
     )
+    if any(finding["check"] == "nrt" for finding in document["findings"]):
+        document["next"] = published
     if style.output is FleetOutput.PROM:
         document["metrics"] = list(check_metrics(document))
     emit(document, style)

@@ -2,54 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, UnreadableNode
+    from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, NodeFinding, UnreadableNode
 
-_COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreadable"], str] = {
-    "wouldNotStart": "would not start",
-    "undetermined": "start undetermined",
-    "unchecked": "partly checked",
-    "unreadable": "unreadable",
-}
+_CLEAN, _PARTLY = "clean", "partly checked"
+_COUNTED = (
+    _CLEAN,
+    "would not start",
+    "start undetermined",
+    "with errors",
+    "with warnings",
+    _PARTLY,
+    "unreadable",
+)
+"""What a node is counted as, each only once."""
+_GAP = "..."
+_NEEDS_PODS = "(--pods FILE)"
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
-
-_OF_NODE = ("cpuctl checkpoint ", "sudo cpuctl ")
-"""The commands that are run on a node, not on its recording."""
 
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out findings; *wide* names all nodes, and what was expected and detected."""
-    if findings := [line for each in document["findings"] for line in _finding(each, wide=wide)]:
+    if findings := [
+        line for each in document["findings"] for line in _finding(each, document["nodes"], wide=wide)
+    ]:
         yield Lines((*findings, *placeholder_cells([each["fix"] or "" for each in document["findings"]])))
     if others := [*_unchecked(document, wide=wide), *_unreadable(document["nodes"], wide=wide)]:
         yield Lines(tuple(others))
     yield Lines(tuple(_closing(document)))
 
 
-def _finding(finding: FleetFinding, *, wide: bool) -> Iterator[Cell]:
-    parts = (finding["severity"], finding["code"], finding["about"] or finding["where"], finding["message"])
-    yield Cell(": ".join(filter(None, parts)), STYLES[finding["severity"]])
+def _finding(
+    finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode], *, wide: bool
+) -> Iterator[Cell]:
+    parts = (finding["severity"], finding["code"], _text(finding))
+    yield Cell(": ".join(parts), STYLES[finding["severity"]])
+    if example := next(_examples(finding, nodes), ""):
+        yield Cell(f"  for example, {example}")
     if wide:
         if finding["about"] and finding["where"]:
             yield Cell(f"  where: {finding['where']}")
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
     if fix := finding["fix"]:
+        word = "fix" if finding["check"] == "config" else "fix, on each node"
         whole = wide or len(fix) <= _LONGEST_FIX
         shown = fix if whole else f"{shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
-        yield from fix_cells(shown, "on each node" if fix.startswith(_OF_NODE) else "fix")
+        yield from fix_cells(shown, word)
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
+
+
+def _text(finding: NodeFinding) -> str:
+    return ": ".join(filter(None, (finding["about"] or finding["where"], finding["message"])))
+
+
+def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
+    """Yield the complete texts of a finding that has gaps, with the names of the nodes."""
+    pattern = re.compile(".+".join(map(re.escape, _text(finding).split(_GAP))))
+    kind = (finding["check"], finding["severity"], finding["code"])
+    for node in nodes:
+        if node["outcome"] == "Read" and node["node"] in finding["nodes"] and _GAP in _text(finding):
+            for each in node["findings"]:
+                if (each["check"], each["severity"], each["code"]) == kind and pattern.fullmatch(_text(each)):
+                    yield f"{node['node']}: {_text(each)}"
 
 
 def _nodes(names: Sequence[str], *, wide: bool, often: str = "") -> str:
@@ -75,16 +103,36 @@ def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) ->
 
 def _closing(document: FleetCheck) -> Iterator[Cell]:
     summary = document["summary"]
-    parts = [f"{summary['clean']} clean"]
-    parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
+    counts = Counter(map(_counted_as, document["nodes"]))
+    parts = [f"{counts[word]} {word}" for word in _COUNTED if counts[word] or word == _CLEAN]
     yield Cell(
         f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'no findings'}"
     )
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")
-    partly = bool(document["unchecked"]) and not document["findings"]
+    if command := document.get("next"):
+        yield next_cell("to see what an exporter would publish", command)
     if which := [
-        *(["partly checked"] if partly else []),
+        *(["not fully checked"] if any(map(_lacks_parts, document["nodes"])) else []),
         *(["unreadable"] if summary["unreadable"] else []),
     ]:
         yield record_again(f"on each node that is {' or '.join(which)}")
+
+
+def _counted_as(node: CheckedNode | UnreadableNode) -> str:
+    """Return the worst that is known about a node."""
+    if node["outcome"] == "Unreadable":
+        return "unreadable"
+    if node["start"] is not None and node["start"]["outcome"] != "Started":
+        return "start undetermined" if node["start"]["outcome"] == "Undetermined" else "would not start"
+    for severity in ("error", "warning"):
+        if node["summary"][severity]:
+            return f"with {severity}s"
+    return _PARTLY if node["unchecked"] else _CLEAN
+
+
+def _lacks_parts(node: CheckedNode | UnreadableNode) -> bool:
+    """Return whether a new recording may contain what was not checked: not if the kubelet would not start."""
+    if node["outcome"] == "Unreadable" or _counted_as(node) == "would not start":
+        return False
+    return any(not each["missing"].endswith(_NEEDS_PODS) for each in node["unchecked"])

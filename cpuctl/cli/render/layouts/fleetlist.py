@@ -71,7 +71,9 @@ def opening_lines(document: FleetList) -> Iterator[Cell]:
     summary = document["summary"]
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
-    if summary["odd"]:
+    if summary["odd"] and largest == 1:
+        parts.insert(0, "all different")
+    elif summary["odd"]:
         parts = [f"{largest} identical", f"{summary['odd']} different", *parts]
     elif largest > 1:
         parts.insert(0, "all identical" if largest == summary["nodes"] else f"{largest} identical")

@@ -520,3 +520,30 @@ def test_what_replaces_a_rejected_pod_is_reported(
     )
     assert answer.code == 3
     assert re.search(f"^THEN +{re.escape(expected)}", answer.out, re.MULTILINE)
+
+
+def test_huge_pages_that_are_missing_as_well_are_named(cpuctl: Cpuctl) -> None:
+    """A pod too large for a NUMA node hears of its second problem, too, before it is made smaller."""
+    kubelet = arguments(MEMORY, SINGLE)
+    limits = {"cpu": "18", "memory": "1Gi", "hugepages-1Gi": "1Gi"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]},
+    }
+    for pages, lacking in ((0, ["hugepages-1Gi"]), (1, [])):
+        words = ("-q", "-m", f"synthetic:2s2n8c2t,mem=16Gi,hugepages-1Gi={pages}", *kubelet, "-f", "-")
+        stdin = json.dumps(pod).encode()
+        answer = json.loads(cpuctl("explain", *words, "-o", "json", stdin=stdin).out)
+        assert answer["decision"]["rule"] == "largerThanOneNode"
+        assert answer.get("alsoLacking", []) == lacking
+        assert ("ALSO " in cpuctl("explain", *words, stdin=stdin).out) == bool(lacking)
+
+
+def test_a_smaller_request_that_is_aligned_is_shown(cpuctl: Cpuctl) -> None:
+    answer = document(cpuctl, *ANSWERS["admitted, not aligned"])
+    (smaller,) = (each for each in answer["suggestions"] if each["kind"] == "request")
+    assert [(each["before"], each["after"]) for each in smaller["change"]["amounts"]] == [("8", "6")]
+    assert all(each["preferred"] for each in smaller["hints"])
+    assert answer["next"].startswith("cpuctl plan --capacity ")

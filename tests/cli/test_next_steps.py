@@ -64,6 +64,7 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("dra", "allocate", *MACHINE, "-f", CLAIM, "--reserved-cpus", "0"): ("explain default/web", NO),
     ("plan", *MACHINE, "-f", INVALID): ("pods lint", NO),
     ("explain", *MACHINE, "-f", INVALID): ("pods lint", NO),
+    ("explain", *MACHINE, "-T", "web=4/4,1Gi"): ("advise", YES),
     ("resize", *MACHINE, *STATIC, "-T", "a=2/2,1Gi", "--set", "a:cpu=64"): ("plan --capacity", YES),
     ("resize", *MACHINE, "-T", "a=2/2,1Gi", "-T", "b=28/28,1Gi", "--set", "a:cpu=8"): (
         "plan --capacity",

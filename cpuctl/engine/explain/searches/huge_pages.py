@@ -66,9 +66,9 @@ def more_huge_pages(
 
 
 def _has_memory_for_pages(info: MachineInfo, scenario: Scenario) -> bool:
-    """Return whether every NUMA node has as much memory as its huge pages and reservations take."""
+    """Return whether every NUMA node is known to have the memory of its huge pages and reservations."""
     account = memory_account(info, scenario.kubelet.config.reserved_memory)
-    return not any(line.total is None or line.overdrawn for line in account)
+    return not any(line.allocatable is None or line.overdrawn for line in account)
 
 
 def _with_pages(info: MachineInfo, number: int, kib: int, count: int) -> MachineInfo:

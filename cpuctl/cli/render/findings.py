@@ -202,7 +202,7 @@ def start_counts_text(summary: FindingCounts, start: Start, *, stated: bool = Fa
     """
     counts = [counted(summary["error"], "error"), counted(summary["warning"], "warning")]
     text = ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])
-    return f"{text} (the failed start is an error)" if stated else text
+    return f"{text} (including the failed start)" if stated else text
 
 
 def warning_line(text: str) -> Cell:

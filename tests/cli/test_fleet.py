@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -155,7 +156,7 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
     )
     assert lines[1] == "  would be admitted on 0 of 4 nodes"
     assert lines[-2] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
-    assert lines[-1].startswith("Next, to see what each node has free: cpuctl fleet list ")
+    assert lines[-1].startswith("Next, to see why and what would help: cpuctl explain default/odd-0 -m ")
 
 
 def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
@@ -423,3 +424,20 @@ def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) ->
         "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",
     ]
     assert "\n1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\nNext, to " in result.out
+
+
+def test_a_rejected_pod_is_explained_on_its_node(cpuctl: Cpuctl) -> None:
+    """If its node rejects it without the other pods of the fleet, too; else what is free decides."""
+    config = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    words = ("fleet", "plan", "fixtures/fleet/recordings", "-f", "fixtures/fleet/new.yaml", *config)
+    for more in ((), ("--nodes", "fixtures/fleet/nodes.json", "--pods", "fixtures/fleet/pods.json")):
+        what, command = cpuctl(*words, *more, "-q").out.splitlines()[-1].split(": ", 1)
+        assert what == "Next, to see why and what would help"
+        assert command.startswith("cpuctl explain shop/search-0 -m fixtures/fleet/recordings/dense-1.tar.xz ")
+        assert ("--kubelet-version" in command) == bool(more)
+        explained = cpuctl(*shlex.split(command)[1:], "-q")
+        assert (explained.code, "rejected with TopologyAffinityError" in explained.out) == (3, True)
+    full = ("-T", "a=14/14,1Gi x2", "-T", "b=8/8,1Gi")
+    machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+    last = cpuctl("fleet", "plan", machine, *config, *full, "-q").out.splitlines()[-1]
+    assert last.startswith("Next, to see what each node has free: cpuctl fleet list ")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WORDS = {
     "recordedArguments": "kubelet flags",
     "unitArguments": "kubelet flags",
-    "unitFiles": "files with kubelet flags",
+    "unitFiles": "kubelet unit and environment files",
 }
 """Inputs whose names in documents are no usual words."""
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -153,7 +154,7 @@ def test_a_plan_shows_rejected_pods_first_and_identical_ones_once(fleet: Path, c
     )
     assert lines[1] == "  would be admitted on 0 of 4 nodes"
     assert lines[-2] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
-    assert lines[-1].startswith("Next, to see what each node has free: cpuctl fleet list ")
+    assert lines[-1].startswith("Next, to see why and what would help: cpuctl explain default/odd-0 -m ")
 
 
 def test_the_pods_that_record_nodes_would_be_admitted(cpuctl: Cpuctl) -> None:
@@ -424,3 +425,20 @@ def test_a_plan_reports_nodes_without_pods(fleet: Path, cpuctl: Cpuctl) -> None:
 def test_nodes_of_which_no_two_are_equal_are_all_different(fleet: Path, cpuctl: Cpuctl) -> None:
     two = (str(fleet / "node1.tar.xz"), str(fleet / "node4.tar.xz"))
     assert cpuctl("fleet", "list", *two, *STATIC).out.splitlines()[0] == "2 nodes: all different"
+
+
+def test_a_rejected_pod_is_explained_on_its_node(cpuctl: Cpuctl) -> None:
+    """If its node rejects it without the other pods of the fleet, too; else what is free decides."""
+    config = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    words = ("fleet", "plan", "fixtures/fleet/recordings", "-f", "fixtures/fleet/new.yaml", *config)
+    for more in ((), ("--nodes", "fixtures/fleet/nodes.json", "--pods", "fixtures/fleet/pods.json")):
+        what, command = cpuctl(*words, *more, "-q").out.splitlines()[-1].split(": ", 1)
+        assert what == "Next, to see why and what would help"
+        assert command.startswith("cpuctl explain shop/search-0 -m fixtures/fleet/recordings/dense-1.tar.xz ")
+        assert ("--kubelet-version" in command) == bool(more)
+        explained = cpuctl(*shlex.split(command)[1:], "-q")
+        assert (explained.code, "rejected with TopologyAffinityError" in explained.out) == (3, True)
+    full = ("-T", "a=14/14,1Gi x2", "-T", "b=8/8,1Gi")
+    machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+    last = cpuctl("fleet", "plan", machine, *config, *full, "-q").out.splitlines()[-1]
+    assert last.startswith("Next, to see what each node has free: cpuctl fleet list ")

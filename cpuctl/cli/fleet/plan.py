@@ -1,5 +1,6 @@
 """``cpuctl fleet plan``: where the scheduler sends pods, and what the kubelets there decide about them."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -176,8 +177,10 @@ def plan(
         policy=_policy(policy),
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document = _planned(inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources)
-    if following := _next(document, recordings, inputs):
+    document, releases = _planned(
+        inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources
+    )
+    if following := _next(document, recordings, inputs, releases):
         document["next"] = following
     print_sources(sources, style)
     _note_policy(document, style)
@@ -190,13 +193,18 @@ def plan(
         raise typer.Exit(EXIT_NO)
 
 
-def _next(document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs") -> str:
+def _next(
+    document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs", releases: Mapping[str, str]
+) -> str:
     """Return the command that explains what keeps pods from the nodes, or an empty text."""
+    from cpuctl.fleet.rejected_pod import explaining_command
     from cpuctl.operations.command_lines import STARTS, fleet_command
 
     summary = document["summary"]
     if summary["wouldNotStart"] or summary["startUndetermined"]:
         return fleet_command(STARTS, recordings, inputs.kubelet, inputs.nodes)
+    if summary["rejected"] and (command := explaining_command(document, inputs, releases)):
+        return command
     if recordings and (summary["pending"] or summary["rejected"]):
         return fleet_command(("list",), recordings, inputs.kubelet, inputs.nodes)
     return ""
@@ -234,13 +242,17 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
         raise UsageError("no recordings specified", where="RECORDINGS", hint=hint)
 
 
-def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":
+def _planned(
+    inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources
+) -> "tuple[FleetPlan, Mapping[str, str]]":
+    """Plan the pods; also return the releases of Nodes, by name."""
     from cpuctl.fleet.plan_answer import fleet_plan_document
     from cpuctl.fleet.plan_inputs import given_pods, load_cluster
     from cpuctl.fleet.plan_nodes import NodeSurveyor
 
     cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
-    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
+    asked = cluster.fleet_inputs(inputs, given.pods)
+    surveyor = NodeSurveyor(asked)
     rows = []
     if fleet.recordings:
         answers = ask_fleet(fleet, surveyor, replace(style, output=ListOutput.JSON))
@@ -249,6 +261,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
         rows = answers.rows
         note_assumed(rows, style)
     with ProgressBar(style) as progress:
-        return fleet_plan_document(
+        document = fleet_plan_document(
             inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
         )
+    return document, asked.releases

@@ -50,8 +50,12 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
     """Return the next command if a pod is not admitted, or a node cannot be planned."""
     summary = document["summary"]
     if command := document.get("next"):
-        kept = summary["wouldNotStart"] or summary["startUndetermined"]
-        yield next_cell("to see what to change" if kept else "to see what each node has free", command)
+        purposes = {
+            "cpuctl fleet check ": "to see what to change",
+            "cpuctl explain ": "to see why and what would help",
+        }
+        what = (what for verb, what in purposes.items() if command.startswith(verb))
+        yield next_cell(next(what, "to see what each node has free"), command)
     elif summary["unreadable"]:
         yield record_again()
     elif summary["pending"]:

@@ -1,0 +1,62 @@
+"""The command that explains why a kubelet of a fleet rejects a pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.documents.files import STDIN
+from cpuctl.engine.outcome import Rejected
+from cpuctl.errors import CpuctlError
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.command_lines import planning_command
+from cpuctl.operations.plan import Planner
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, read_planning
+from cpuctl.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.answers.fleet import FleetPlan
+    from cpuctl.fleet.plan_inputs import FleetPlanInputs
+
+
+def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: Mapping[str, str]) -> str:
+    """Write the command line that explains the first rejected pod on its node, or an empty text.
+
+    The command does not know the other pods of the fleet, so it is only proposed if the node rejects the pod
+    for the same reason without them. *releases* are those of Nodes, by name.
+    """
+    sources = {node["node"]: node["source"] for node in document["nodes"] if node["outcome"] == "Read"}
+    for pod in document["pods"]:
+        node = pod["node"]
+        if pod["outcome"] != "Rejected" or node is None or not sources.get(node):
+            continue
+        name = f"{pod['namespace']}/{pod['name']}"
+        alone = _on_one_node(inputs, sources[node], releases.get(node, ""))
+        if inputs.policy is None and STDIN not in inputs.filenames and _reason(alone, name) == pod["reason"]:
+            return planning_command(alone, ("explain", name))
+        return ""
+    return ""
+
+
+def _on_one_node(inputs: FleetPlanInputs, source: str, release: str) -> PlanningInputs:
+    return PlanningInputs(
+        filenames=inputs.filenames,
+        templates=inputs.templates,
+        machine=source,
+        kubelet=replace(inputs.kubelet, version=inputs.kubelet.version or release),
+        skip_api_server=not inputs.asks_server,
+        node=NodeOptions(devices=inputs.devices, driver_arguments=inputs.driver_arguments),
+    )
+
+
+def _reason(inputs: PlanningInputs, name: str) -> str:
+    """Return why the node rejects a pod without the other pods of the fleet; empty if it does not."""
+    try:
+        planning = read_planning(inputs, pods_needed=True)
+        plan = Planner(planning).plan(planning.loaded.kubelet, Sources())
+    except (CpuctlError, ConfigRefusedError):
+        return ""
+    verdicts = [each.verdict for each in plan.admissions if each.pod.full_name == name]
+    return next((each.reason for each in verdicts if isinstance(each, Rejected)), "")

@@ -1306,7 +1306,7 @@ complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s q -l quiet -d 'Suppress no
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -a '(__cpuctl_ask container)'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s f -l filename -r -F -d 'A plan or a CPU Manager state; - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory with sys/, or a recording.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, or a directory with its mounted /sys and /proc; not a recording.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l state -r -F -d 'The kubelet\'s state files. Default: the node\'s own.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'

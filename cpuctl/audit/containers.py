@@ -300,12 +300,13 @@ def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
     if unused and observed.effective in (None, expected):
         number = len(observed.tasks)
         threads = "its only thread may not" if number == 1 else f"none of its {number} threads may"
+        pinned = "it is" if number == 1 else "they are"
         yield Finding(
             severity=Severity.NOTE,
             code="cpus-unused",
             place=NodePart.of(observed),
             message=f"{are(unused)} exclusive to the container, but {threads} run on "
-            f"{'them' if len(unused) > 1 else 'it'}: it is pinned to {named(observed.running_on)}",
+            f"{'them' if len(unused) > 1 else 'it'}: {pinned} pinned to {named(observed.running_on)}",
             expected=str(expected),
             detected=str(observed.running_on),
         )

@@ -173,7 +173,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="cpus-unknown",
             place=NodePart("node"),
-            message=f"{are(new)} online, but not in the kubelet's state: the kubelet would not start with it",
+            message=f"{are(new)} online, but not in cpu_manager_state: the kubelet would not start with it",
             expected=str(known),
             detected=str(online),
             fix=take_offline(new),
@@ -190,8 +190,8 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         severity=Severity.ERROR,
         code="cpus-offline",
         place=NodePart("node"),
-        message=f"{are(gone)} {where}, but in the kubelet's state{owner}: the kubelet would not start with "
-        "it",
+        message=f"{are(gone)} {where}, but still in cpu_manager_state{owner}: the kubelet would not start "
+        "with it",
         expected=str(known),
         detected=str(snapshot.machine.online),
         fix=bring_online(gone) if can_come_back else _REPAIR,

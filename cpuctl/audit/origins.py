@@ -53,7 +53,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
     if owners:
         return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
     gaps = list(_not_recorded(snapshot))
-    return f"; possible cause (not recorded): {' and '.join(gaps)}" if gaps else ""
+    return f"; possible cause: {' or '.join(gaps)}, whose values are not recorded" if gaps else ""
 
 
 def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
@@ -96,9 +96,9 @@ def _units(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) ->
 
 def _not_recorded(snapshot: NodeSnapshot) -> Iterator[str]:
     if snapshot.cpu_settings is None:
-        yield "systemd's CPU settings"
+        yield "systemd's AllowedCPUs= or CPUAffinity="
     if _first_process(snapshot) is None:
-        yield "PID 1's affinity"
+        yield "the affinity of PID 1"
 
 
 def _first_process(snapshot: NodeSnapshot) -> CPUSet | None:

@@ -42,7 +42,8 @@ nodes; and for stale entries.
 
 Findings come with a fix if there is one. Errors break the kubelet's guarantees, warnings are possible
 disturbances, notes are informational. Container names come from --pods, otherwise from the kubelet's log
-links, or from crictl's output in a sosreport. Nothing is changed on the node.
+links, or from crictl's output in a sosreport; -o plan leaves out containers whose name is unknown. Nothing is
+changed on the node.
 
 Next: run the commands after "fix:", or correct all CPU sets together:
 

@@ -127,6 +127,16 @@ _CHANGED = ("Applied", "NotRestored")
 ContainersArgument = Annotated[
     list[str], typer.Argument(metavar="[NS/POD/CONTAINER=CPUS]...", help="Containers and their new CPUs.")
 ]
+WritableOption = Annotated[
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node: live, or a directory with its mounted /sys and /proc; not a recording.",
+        rich_help_panel=INPUT,
+    ),
+]
 FileOption = Annotated[
     str,
     typer.Option(
@@ -182,7 +192,7 @@ def apply(
     force_reserved: ForceReservedOption = False,
     force_exclusive: ForceExclusiveOption = False,
     exit_code: UnwrittenExitCodeOption = False,
-    machine: NodeMachineOption = "live",
+    machine: WritableOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",

@@ -39,11 +39,11 @@ app = command_group()
 
 HELP = """Show the live load on exclusive CPUs, and what disturbs them.
 
-One row per container with exclusive CPUs: the load of each CPU, the CPU time used by the container and by
-others, steal, throttling, foreign threads, device interrupts, how long its threads waited to run and how
-often they moved, and pages from other NUMA nodes. Below: the shared pool with its pressure (PSI), the
-reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and core. Colours show owners, brightness shows
-load; a dash is a value that the kernel does not provide.
+One row per container with exclusive CPUs: the load of each CPU in percent, how many CPUs the container and
+others used, steal, throttling, foreign threads, and per second: device interrupts, how long its threads
+waited to run, how often they moved, and pages meant for its NUMA nodes but allocated on others. Below: the
+shared pool with its pressure (PSI), the reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and
+core. Colours show owners, brightness shows load; a dash is a value that the kernel does not provide.
 
 The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it. On a terminal
 without cursor control (TERM=dumb), top prints a table every second.

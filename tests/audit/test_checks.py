@@ -60,7 +60,7 @@ def test_a_fix_does_not_enable_a_cpu_that_the_machine_does_not_have() -> None:
     node.state = replace(node.state, default_cpu_set=node.state.default_cpu_set | CPUSet.parse("8-15"))
     (finding,) = node.findings("hotplug")
     assert (finding.code, finding.expected, finding.detected) == ("cpus-offline", "0-15", "0-7")
-    assert finding.message.startswith("CPUs 8-15 are not on this machine, or offline, but in")
+    assert finding.message.startswith("CPUs 8-15 are not on this machine, or offline, but still in")
     assert finding.fix.startswith("cpuctl checkpoint repair ")
 
 

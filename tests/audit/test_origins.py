@@ -124,7 +124,9 @@ def test_without_a_match_no_origin_is_claimed_and_gaps_are_reported() -> None:
     node = clean_node()
     moved(node, "2-3")
     (finding,) = node.findings("cpusets")
-    assert finding.message.endswith("; possible cause (not recorded): systemd's CPU settings")
+    assert finding.message.endswith(
+        "; possible cause: systemd's AllowedCPUs= or CPUAffinity=, whose values are not recorded"
+    )
     node.files[MANAGER] = "[Manager]\n"
     (finding,) = node.findings("cpusets")
     assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"

@@ -218,9 +218,7 @@ def test_the_next_step_records_what_is_missing(cpuctl: Cpuctl) -> None:
     audited = cpuctl("audit", "-m", "fixtures/kubeadm/node7.tar.xz")
     assert audited.code == 3
     assert "not checked: cgroups: " in audited.out
-    assert audited.out.endswith(
-        "\nNext: record the node while its pods run (sudo cpuctl capture FILE), and audit that (-m FILE)\n"
-    )
+    assert audited.out.endswith("\nNext, on the node while its pods run: sudo cpuctl capture NODE.tar.gz\n")
 
 
 @pytest.mark.parametrize("words", [("audit",), ("cgroups", "show")], ids=["audit", "show"])

@@ -357,8 +357,8 @@ def test_the_kubelets_message_is_shown_once(cpuctl: Cpuctl) -> None:
 def test_an_audit_without_state_files_says_what_to_specify(cpuctl: Cpuctl) -> None:
     answer = cpuctl("audit", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q", columns=80)
     assert answer.code == NO
-    assert answer.out.splitlines()[-1].startswith(
-        "Next: specify the directory of cpu_manager_state (--state "
+    assert answer.out.splitlines()[-1] == (
+        "Next, on the node while its pods run: sudo cpuctl capture NODE.tar.gz"
     )
 
 

@@ -128,3 +128,27 @@ def test_a_copy_of_a_node_is_rejected(tmp_path: Path, cpuctl: Cpuctl) -> None:
     Running(tmp_path, counting_node()).write()
     result = cpuctl("top", "--once", "--interval", "0.2", "--root", str(tmp_path), *V36)
     assert (result.code, "do not change" in result.err) == (4, True), result
+
+
+REPLAY = ("top", "--replay", "fixtures/live/top.jsonl.gz", "--once", "-q")
+
+
+def test_a_table_too_wide_is_split_and_names_each_container_twice(cpuctl: Cpuctl) -> None:
+    shown = cpuctl(*REPLAY, columns=80).out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.count("forwarder") == 2
+    assert cpuctl(*REPLAY, columns=160).out.count("forwarder") == 1
+
+
+def test_a_disturbance_leads_to_an_audit(cpuctl: Cpuctl) -> None:
+    assert cpuctl(*REPLAY).out.endswith("\nNext, on the node, to find the cause: sudo cpuctl audit\n")
+
+
+def test_a_host_without_a_kubelet_is_told_in_words_what_is_unknown(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    sample = json.loads(cpuctl(*REPLAY, "-o", "json").out)
+    nothing = {"what": "containers, sharedPool", "why": "the CPU Manager's state file cannot be read"}
+    sample |= {"cpuManagerPolicy": None, "containers": [], "sharedPool": None, "unknown": [nothing]}
+    (tmp_path / "one.jsonl").write_text(json.dumps(sample) + "\n")
+    shown = cpuctl("top", "--replay", f"{tmp_path}/one.jsonl", "--once", "-q").out
+    assert "unknown: containers with exclusive CPUs, shared pool: the CPU Manager's state" in shown
+    assert shown.endswith("\nNext, on a node with a running kubelet: sudo cpuctl top\n")

@@ -90,7 +90,8 @@ STORY = [
     "  watch      watching 3 containers of 2 pods, exclusive CPUs 1,5, shared pool 0,2-4,6-7",
     (
         "  error      shop/database-0/server: 1 thread of 2 may run on other CPUs: 91 (writer); "
-        "possible cause (not recorded): systemd's CPU settings [threads-outside]"
+        "possible cause: systemd's AllowedCPUs= or CPUAffinity=, whose values are not recorded "
+        "[threads-outside]"
     ),
     (
         "  warning    IRQ 24 (eth0): the interrupt is delivered to exclusive CPU 5 "

@@ -43,10 +43,15 @@ def next_line(what: str, command: str) -> Lines:
 
 
 class Table(NamedTuple):
-    """Rows below headings."""
+    """Rows below headings; if they do not fit, the columns from *split* on become a second table.
+
+    Both begin with the first *keys* columns.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    split: int = 0
+    keys: int = 0
 
 
 class Flow(NamedTuple):

@@ -42,6 +42,12 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
     fitted = _fitted(rows, [column.cut for column in table.columns], width, whole=whole)
+    if fitted is None and table.split:
+        first, second = _halves(table)
+        yield from table_lines(first, width, whole=whole)
+        yield []
+        yield from table_lines(second, width, whole=whole)
+        return
     if fitted is None and any(_is_prose(cell) for row in rows for cell in row):
         yield from _row_blocks(rows)
         return
@@ -53,6 +59,14 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
         ]
         for cells in zip_longest(*folded, fillvalue=_EMPTY):
             yield _aligned(cells, table.columns, widths, gap)
+
+
+def _halves(table: Table) -> tuple[Table, Table]:
+    """Split a table's columns; the columns that name a row are in both parts."""
+    keys, split = table.keys, table.split
+    first = Table(table.columns[:split], tuple(row[:split] for row in table.rows))
+    rows = tuple((*row[:keys], *row[split:]) for row in table.rows)
+    return first, Table((*table.columns[:keys], *table.columns[split:]), rows)
 
 
 def _is_prose(cell: Cell) -> bool:

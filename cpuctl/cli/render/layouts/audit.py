@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.checkpoint import owner_column
 from cpuctl.exports.answer_text import shared_sentence
@@ -100,30 +100,31 @@ _OF_A_RUNNING_NODE = ("cgroups:", "processes:", "interrupts:")
 
 
 def _closing(document: Audit) -> Iterator[Cell]:
-    summary = document["summary"]
-    looked = ", ".join(
-        counted(many, noun)
-        for noun, many in (
-            ("container", summary["containers"]),
-            ("thread", summary["threads"]),
-            ("interrupt", summary["interrupts"]),
-        )
-        if many is not None
-    )
+    looked = ", ".join(_counts(document)) or "no containers, threads or interrupts seen"
     for each in document["unchecked"]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
-    yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
-    if document["node"]["cpuManagerState"] == "missing":
-        yield Cell(
-            "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
-        )
-    elif any(each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]):
-        yield Cell(
-            "Next: record the node while its pods run (sudo cpuctl capture FILE), and audit that (-m FILE)"
-        )
+    yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
+    if document["node"]["cpuManagerState"] == "missing" or any(
+        each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]
+    ):
+        yield next_cell("on the node while its pods run", "sudo cpuctl capture NODE.tar.gz")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
+
+
+def _counts(document: Audit) -> Iterator[str]:
+    """Yield how much was compared; sandboxes, which only the wide form shows, are not containers here."""
+    summary = document["summary"]
+    sandboxes = sum(each["part"] == "sandbox" for each in document["containers"])
+    if summary["containers"] is not None:
+        yield counted(summary["containers"] - sandboxes, "container")
+    if sandboxes:
+        yield f"{sandboxes} sandbox{'es' if sandboxes > 1 else ''}"
+    if summary["threads"] is not None:
+        yield counted(summary["threads"], "thread")
+    if summary["interrupts"] is not None:
+        yield counted(summary["interrupts"], "interrupt")
 
 
 _NO_POLICY = {

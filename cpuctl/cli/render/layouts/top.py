@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
+from cpuctl.cli.render.tables.checkpoint import owner_column
 from cpuctl.cli.render.tables.running import (
     DISTURBED,
     UNKNOWN,
@@ -22,7 +23,7 @@ from cpuctl.cli.render.tables.running import (
 )
 
 if TYPE_CHECKING:
-    from cpuctl.answers.top import CPU, Container, CPUs, Top
+    from cpuctl.answers.top import CPU, Container, CPUs, Top, Unknown
 
 _NAMES = (
     "CPUS",
@@ -43,7 +44,7 @@ def blocks(document: Top, *, wide: bool) -> Iterator[Block]:
     """Lay out the moment; wide adds every CPU, and the processes seen."""
     yield Lines.of(top_heading(document))
     if document["containers"]:
-        yield _containers(document["containers"])
+        yield _containers(document["containers"], wide=wide)
     if document["sharedPool"] is not None or document["reserved"] is not None:
         yield _shared(document)
     if document["pressure"]:
@@ -55,14 +56,47 @@ def blocks(document: Top, *, wide: bool) -> Iterator[Block]:
     if wide:
         yield _cpus(document["cpus"])
     if document["unknown"]:
-        yield Lines(
-            tuple(Cell(f"unknown: {each['what']}: {each['why']}", "dim") for each in document["unknown"])
-        )
+        yield Lines(tuple(_unknown(each) for each in document["unknown"]))
+    if not document["cpuManagerPolicy"]:
+        yield next_line("on a node with a running kubelet", "sudo cpuctl top")
+    elif any(map(_is_disturbed, document["containers"])):
+        yield next_line("on the node, to find the cause", "sudo cpuctl audit")
 
 
-def _containers(containers: list[Container]) -> Table:
-    columns = (Column("POD"), Column("CONTAINER"), *(Column(name, _side(name)) for name in _NAMES))
-    return Table(columns, tuple(_row(each) for each in containers))
+_UNKNOWN = {
+    "containers, sharedPool": "containers with exclusive CPUs, shared pool",
+    "reserved": "reserved CPUs",
+    "pressure": "CPU pressure (PSI)",
+    "runQueueDelay of CPUs": "WAIT of CPUs",
+    "used": "USED",
+    "throttled": "THROTTLED",
+    "foreign": "FOREIGN",
+    "interrupts": "IRQ/S",
+    "migrations": "MIGR/S",
+}
+"""What unknown values are called in this layout."""
+
+
+def _unknown(each: Unknown) -> Cell:
+    return Cell(f"unknown: {_UNKNOWN.get(each['what'], each['what'])}: {each['why']}", "dim")
+
+
+def _is_disturbed(container: Container) -> bool:
+    """Return whether a value is marked as a disturbance by others, which an audit may explain."""
+    interrupts = container["interrupts"]
+    return bool(
+        (container["others"] or 0) > DISTURBED
+        or container["foreign"]
+        or container["throttled"]
+        or (interrupts and interrupts["devices"])
+    )
+
+
+def _containers(containers: list[Container], *, wide: bool) -> Table:
+    keys = tuple(owner_column(name, wide=wide) for name in ("POD", "CONTAINER"))
+    columns = (*keys, *(Column(name, _side(name)) for name in _NAMES))
+    split = len(keys) + _NAMES.index("FOREIGN")
+    return Table(columns, tuple(_row(each) for each in containers), split=split, keys=len(keys))
 
 
 def _side(name: str) -> Literal["left", "right"]:

@@ -382,6 +382,8 @@ def test_a_long_value_without_spaces_is_truncated_and_not_left_out() -> None:
     assert fact_value("evictionHard", hard) == f"{hard[:56]} ..."
     assert fact_value("cores", " ".join(map(str, range(60)))).endswith(" 20 21 ...")
     assert (fact_value("CPUs", "8"), fact_value("CPUs", "")) == ("8", "none")
+    assert fact_value("cpuManagerPolicy", "") == "not set", "not the policy none"
+    assert fact_value("cpuManagerReconcilePeriod", "5000000000") == "5s"
 
 
 def test_assumptions_about_kubelets_are_reported(fleet: Path, cpuctl: Cpuctl) -> None:

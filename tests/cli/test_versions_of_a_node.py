@@ -100,3 +100,14 @@ def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
 def test_without_pods_and_state_files_nothing_is_tried(ask: Ask) -> None:
     document = json.loads(ask(*VERSIONS, "-o", "json").out)
     assert not any("shownByState" in each for each in document["behaviours"])
+
+
+def test_the_next_command_checks_the_state_files_that_were_not_compared(ask: Ask) -> None:
+    command = "sudo cpuctl checkpoint verify --kubelet-version 1.37"
+    words = ("config", "versions", "--from", "1.36", "--to", "1.37")
+    result = ask(*words)
+    assert result.out.splitlines()[-1] == f"Next, to check the state files on the node: {command}"
+    assert "see:" not in result.out
+    assert json.loads(ask(*words, "-o", "json").out)["next"] == command
+    ask("plan", "-q", "-T", "a=2/2,1Gi", "--kubelet-version", "1.36", "--write-state", "s")
+    assert "Next" not in ask(*words, "--state", "s").out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
@@ -20,6 +20,7 @@ from cpuctl.kubelet.releases.changes import (
     RuleChange,
 )
 from cpuctl.operations.configuration import Comparison, Uncompared
+from cpuctl.option_names import KUBELET_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     CheckOf = Callable[[str], str]
     """Writes the command that checks the same configuration for a kubelet version."""
+
+_SIDES: Final = ("from", "to")
 
 
 def versions_document(
@@ -60,7 +63,7 @@ def versions_document(
         **header,
         "from": versions[0],
         "to": versions[1],
-        **_starts(starts, versions, check_of),
+        **_next(starts, versions, check_of, comparison.unseen),
         **parts,
         "leftOut": len(found) - shown,
         **pods,
@@ -99,6 +102,16 @@ def _starts(
         if start["outcome"] != "Started" and "fix" not in start:
             return {**answer, "next": check_of(version)}
     return answer
+
+
+def _next(
+    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf, unseen: str
+) -> answers.StartsPart:
+    """Describe both starts; if both succeed without the node's state files, the next command checks those."""
+    starts = _starts(outcomes, versions, check_of)
+    if unseen and all(starts["start"][side]["outcome"] == "Started" for side in _SIDES):
+        return {**starts, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
+    return starts
 
 
 def _is_shown(change: answers.BehaviourChange) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.tables.start import kubelet_name, remedy_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.phrases import counted
@@ -44,7 +44,8 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*map(_rule, document["rules"]))
     if "pods" in document:
         yield Lines.of(*_pods(document, document["pods"]))
-    yield Lines.of(_closing(document), *_legend(document, wide=wide), *unseen)
+    last = (_closing(document), *_legend(document, wide=wide), *unseen)
+    yield Lines((*map(Cell, last), *_next(document)))
 
 
 def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
@@ -58,7 +59,8 @@ def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
     checked = "to" if "fix" not in other and other["outcome"] != "Started" else "from"
     for side in _SIDES:
         yield from _start(document, side)
-        if side == checked and (command := document.get("next")):
+        failed = document["start"][side]["outcome"] != "Started"
+        if failed and side == checked and (command := document.get("next")):
             yield Cell(f"  see: {command}")
 
 
@@ -165,6 +167,13 @@ def _legend(document: answers.ComparedVersions, *, wide: bool) -> Iterator[str]:
     documented = not wide and any(each["standing"] == "documented" for each in document["behaviours"])
     if documented or not all(stage["verified"] for stage in gates):
         yield "Not verified: known from source code or documentation, not from recordings of a kubelet."
+
+
+def _next(document: answers.ComparedVersions) -> Iterator[Cell]:
+    """Return the next command if both kubelets start; else it is shown below the start."""
+    starts = document["start"]
+    if all(starts[side]["outcome"] == "Started" for side in _SIDES) and (command := document.get("next")):
+        yield next_cell("to check the state files on the node", command)
 
 
 def _closing(document: answers.ComparedVersions) -> str:

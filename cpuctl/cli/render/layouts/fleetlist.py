@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.exports.outcomes import start_sentence
+from cpuctl.golang.durations import duration_text
 from cpuctl.phrases import byte_text, counted, elided, few
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 _DIFFERENCES_SHOWN = 6
 _LONGEST_VALUE = 60
+_OF_MACHINE = ("CPUs", "sockets", "memory", "cores", "L3")
+"""Facts in one word that are no settings of the kubelet."""
+_DURATIONS = ("Period", "Frequency")
 _NAMES_NEEDED, _NAME_SHOWN = 3, 30
 """Members of a group that are named, and the length of each name."""
-_CUT: Mapping[str, Literal["end", "middle"]] = {"NODE": "middle", "POLICIES": "end"}
 _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
     "undetermined": "start undetermined",
@@ -150,25 +153,34 @@ def _without(one: str, other: str) -> str:
 
 
 def fact_value(fact: str, value: str) -> str:
-    """Write a fact: memory in rounded units, long lists cut."""
-    if fact.endswith("memory") and value:
+    """Write a fact: memory in rounded units, durations as in a configuration, long lists cut."""
+    if not value:
+        return "none" if " " in fact or fact in _OF_MACHINE else "not set"
+    if fact.endswith("memory"):
         return byte_text(int(value))
+    if fact.endswith(_DURATIONS) and value.isdecimal():
+        return duration_text(int(value))
     if len(value) <= _LONGEST_VALUE:
-        return value or "none"
+        return value
     text = shorten(value, _LONGEST_VALUE, placeholder=" ...")
     return text if text != "..." else f"{value[: _LONGEST_VALUE - 4]} ..."
 
 
 def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) -> Table:
+    """Show a line per node; the policies of its group are shown above, and again only if *wide*."""
     names = ("NODE", "GROUP", "MACHINE", "KUBELET", "POLICIES", "FREE", "LARGEST", "STATUS")
     right = {"GROUP", "FREE", "LARGEST"}
-    rows = tuple(_row(node, places) for node in nodes)
-    # One line per node: the policies of a group are shown above.
+    shown = [place for place, name in enumerate(names) if wide or name != "POLICIES"]
+    rows = (_row(node, places) for node in nodes)
     columns = (
-        Column(name, "right" if name in right else "left", "" if wide else _CUT.get(name, ""))
-        for name in names
+        Column(
+            names[place],
+            "right" if names[place] in right else "left",
+            "middle" if names[place] == "NODE" and not wide else "",
+        )
+        for place in shown
     )
-    return Table(tuple(columns), rows)
+    return Table(tuple(columns), tuple(tuple(row[place] for place in shown) for row in rows))
 
 
 def _row(node: FleetNode, places: dict[str, int]) -> tuple[Cell, ...]:

@@ -15,7 +15,6 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -144,6 +143,7 @@ def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
 def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources: Sources) -> KubeletSetup:
     """Record where no configuration was found; a machine that is only described has no such place."""
     from cpuctl.inputs.configuration import LIVE_CONFIG
+    from cpuctl.kubelet.kubelet import NO_CONFIGURATION
     from cpuctl.machine.recording_layout import CONFIG
 
     if sources.entries["kubeletConfiguration"]["from"] != "default":

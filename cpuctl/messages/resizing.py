@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cpuctl.messages.message import Message, Speaker, Text
 
-_RESIZE = "cpuctl resize {pod} --pods RUNNING -m NODE --kubelet-config CONFIG"
+_RESIZE = "cpuctl resize --pods RUNNING --set {pod}:cpu=N -m NODE --kubelet-config CONFIG"
 
 RESIZING = (
     Message(

@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from cpuctl.cli.app import app
+from cpuctl.cli.render.layouts.messages import PLACEHOLDERS
 from cpuctl.messages.recognition import MESSAGES
 from tests.cli.conftest import ROOT, Cpuctl
 
@@ -43,7 +44,7 @@ def test_the_placeholders_of_a_command_are_explained(cpuctl: Cpuctl) -> None:
     """A recording has its node's configuration, so another one is named only if it was given."""
     answer = cpuctl("explain", "--message", SMT)
     assert "cpuctl explain POD -f PODS -m NODE\n" in answer.out
-    assert "\nPODS: the pod's manifest; NODE: a recording (cpuctl capture). " in answer.out
+    assert "\nPOD: the pod\nPODS: the pod's manifest\nNODE: a recording (cpuctl capture); " in answer.out
 
 
 @pytest.mark.parametrize("words", [("",), ("-",)], ids=["empty", "stdin"])
@@ -121,3 +122,8 @@ def test_the_next_commands_of_the_how_to_are_proposed(message: str, command: str
     assert result.code == 0, result
     (found,) = json.loads(result.out)["messages"]
     assert command in found["commands"]
+
+
+def test_every_placeholder_has_a_meaning() -> None:
+    used = {word for command in COMMANDS for word in re.findall(r"\b[A-Z_]{1,}\b", command)}
+    assert used <= {*PLACEHOLDERS}

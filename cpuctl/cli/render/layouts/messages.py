@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,23 @@ _ELSEWHERE = (
 """The text if nothing is recognized, with commands to try."""
 
 
-_NAMES = "PODS: the pod's manifest; NODE: a recording (cpuctl capture). On the node itself, omit -m NODE."
+PLACEHOLDERS = {
+    "POD": "the pod",
+    "PODS": "the pod's manifest",
+    "MANIFESTS": "manifests of static pods",
+    "PODS_AND_CLAIMS": "the pod's manifest, its ResourceClaims, DeviceClasses and ResourceSlices",
+    "NAMESPACE_OBJECTS": "the namespace's LimitRanges and ResourceQuotas (kubectl get -o yaml)",
+    "NODE": "a recording (cpuctl capture); on the node itself, omit -m NODE",
+    "CONFIG": "the kubelet's configuration",
+    "RUNNING": "the running pods (kubectl get pods -A -o json)",
+    "NODES": "the Nodes (kubectl get nodes -o json)",
+    "RECORDINGS": "recordings of the nodes (cpuctl capture)",
+    "OBJECTS": "the NodeResourceTopologies (kubectl get noderesourcetopologies -o json)",
+    "FILE": "the devices of the node (cpuctl topology devices drafts it)",
+    "VERSION": "a kubelet version, such as 1.36",
+    "N": "the new number of CPUs",
+}
+"""What stands for a name or a file in a command, in the order in which it is explained."""
 
 
 def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
@@ -42,8 +59,13 @@ def _closing(document: Messages) -> Iterator[str]:
     yield _summary(document)
     if not document["messages"]:
         yield from _ELSEWHERE
-    elif any(" -m NODE" in command for each in document["messages"] for command in each["commands"]):
-        yield _NAMES
+    words = {
+        word
+        for each in document["messages"]
+        for command in each["commands"]
+        for word in re.findall(r"\b[A-Z_]+\b", command)
+    }
+    yield from (f"{name}: {meaning}" for name, meaning in PLACEHOLDERS.items() if name in words)
 
 
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:

@@ -534,7 +534,7 @@ def test_a_migration_of_a_recording_is_for_its_node_and_not_verified(cpuctl: Cpu
     assert cpuctl(*words).out.splitlines()[-3:] == [
         "Not verified on a machine (use -m MACHINE).",
         "Nothing was written; use --write-state DIR to write new files.",
-        "Next, on the node: sudo cpuctl checkpoint migrate --to 1.37 --yes",
+        "Next, on the node: sudo cpuctl checkpoint migrate --to 1.37 -m live --yes",
     ]
     assert cpuctl(*words, "--yes").code == 2
 

@@ -32,7 +32,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.operations.state_writing import changing
@@ -147,7 +147,7 @@ def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) 
     reads_as = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
     document = change_document(changes, owners, sources.entries, reads_as, proof)
     gates = [option_names.FEATURE_GATES, inputs.kubelet.gates] if inputs.kubelet.gates else []
-    words = ["migrate", option_names.TO, inputs.kubelet.version, *gates, option_names.YES]
+    words = ["migrate", option_names.TO, inputs.kubelet.version, *gates, "-m", LIVE_MACHINE, option_names.YES]
     on_node = shlex.join(["sudo", "cpuctl", "checkpoint", *words])
     spell_out_commands(document, "migrate", checkpoint_commands(inputs), on_node)
     return document

@@ -255,7 +255,9 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
 
 
 def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
-    return kubelet_command(proposed[0].split()[1:], machine, inputs.kubelet, inputs.memory)
+    checks = proposed[0] == CONFIG_CHECK and inputs.state != machine
+    more = {option_names.MEMORY: inputs.memory, option_names.STATE: inputs.state if checks else ""}
+    return shlex.join([*proposed[0].split(), *_node_options(machine, inputs.kubelet, (), more)])
 
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:

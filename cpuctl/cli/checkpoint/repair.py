@@ -28,13 +28,11 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
-from cpuctl.operations.command_lines import checkpoint_commands
+from cpuctl.operations.command_lines import checkpoint_commands, on_node_command
 from cpuctl.operations.state_writing import changing
 from cpuctl.records import replace
 
 app = command_group()
-
-_ON_NODE = "sudo cpuctl checkpoint repair --yes"
 
 HELP = """Repair state files so that the kubelet starts, and verify them.
 
@@ -121,5 +119,6 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
-    spell_out_commands(document, "repair", checkpoint_commands(requested), _ON_NODE)
+    on_node = on_node_command(("repair",), requested)
+    spell_out_commands(document, "repair", checkpoint_commands(requested), on_node)
     commit(document, repairs.changes, writing, sources, style)

@@ -557,3 +557,15 @@ def test_a_recorded_node_is_repaired_with_the_same_options(tmp_path: Path, cpuct
         f"Next, on the node: sudo cpuctl checkpoint repair {on_node}",
         "FILE, DIR: copied from here to the node",
     ]
+
+
+def test_a_migration_reports_what_is_wrong_with_each_file(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    repaired = str(tmp_path / "repaired")
+    node = "fixtures/nodes/v2-2-numa/node.tar.xz"
+    made = cpuctl("checkpoint", "repair", node, "--kubelet-version", "1.36", "--write-state", repaired, "-q")
+    assert made.code == 0
+    words = ("checkpoint", "migrate", repaired, "-m", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
+    lines = cpuctl(*words).out.splitlines()
+    refused = next(line for line in lines if "memory_manager_state: not changed: " in line)
+    assert '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"' in refused
+    assert "CPU manager" not in refused

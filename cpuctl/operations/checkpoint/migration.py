@@ -11,7 +11,7 @@ from cpuctl.checkpoints.inspection import OTHER_FILES
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, UnreadableState
-from cpuctl.engine.start import Started
+from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE
@@ -113,12 +113,14 @@ def _proven(
     verdict = advised(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
-    reason = start_notes(verdict.start, " with it")
-    return tuple(_refused(each, verdict, reason) if each.changed else each for each in changes), verdict
+    return tuple(
+        _refused(each, verdict, verdict.start) if each.changed else each for each in changes
+    ), verdict
 
 
-def _refused(change: FileChange, verdict: StateVerdict, reason: str) -> FileChange:
-    """Refuse a file with the kubelet's *reason* or, if another file is the obstacle, with its name."""
+def _refused(change: FileChange, verdict: StateVerdict, start: NotStarted) -> FileChange:
+    """Refuse a file with what the kubelet says of it or, if another file is the obstacle, with its name."""
+    reason = start_notes(verdict.refusals.get(change.file_name, start), " with it")
     if verdict.refusals and change.file_name not in verdict.refusals:
         reason = f"{next(iter(verdict.refusals))} must be repaired first"
     return replace(change, refused=Refused(reason, REPAIR))

@@ -93,7 +93,12 @@ def verify_state(
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import read_checkpoint_case, read_host
+    from cpuctl.operations.checkpoint.states import (
+        NO_STATE_FILES,
+        lacks_states,
+        read_checkpoint_case,
+        read_host,
+    )
 
     requested = inputs
     try:
@@ -103,6 +108,8 @@ def verify_state(
     case = read_checkpoint_case(inputs, host, sources)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = verdict_document(advised(case), case.states, sources.entries, kubelet)
+    if lacks_states(case) and document["start"]["outcome"] == "Started":
+        document["start"] = {"outcome": "Undetermined", "why": NO_STATE_FILES}
     spell_out_fixes(document["findings"], checkpoint_commands(requested, released=host.kubelet.released))
     return document
 

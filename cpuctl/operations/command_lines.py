@@ -255,7 +255,30 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
 
 
 def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
-    return kubelet_command(proposed[0].split()[1:], machine, inputs.kubelet, inputs.memory)
+    checks = proposed[0] == CONFIG_CHECK and inputs.state != machine
+    more = {option_names.MEMORY: inputs.memory, option_names.STATE: inputs.state if checks else ""}
+    return shlex.join([*proposed[0].split(), *_node_options(machine, inputs.kubelet, (), more)])
+
+
+def on_node_command(verb: Sequence[str], inputs: CheckpointInputs) -> str:
+    """Write the command line that changes the files of a recorded node there, with the same options.
+
+    Files named here are ``FILE`` and ``DIR`` in it: their paths there are not known.
+    """
+    kubelet, migrates = inputs.kubelet, verb[0] == "migrate"
+    arguments = kubelet.arguments
+    options = {
+        "-m": LIVE_MACHINE if migrates else "",
+        option_names.KUBELET_CONFIG: "FILE" if kubelet.config else "",
+        option_names.CONFIG_DIR: "DIR" if kubelet.config_dir else "",
+        option_names.KUBELET_ARGS: "@FILE" if arguments.startswith("@") else arguments,
+        option_names.KUBELET_VERSION: "" if migrates else kubelet.version,
+        option_names.FEATURE_GATES: kubelet.gates,
+        option_names.PODS: "FILE" if inputs.pods else "",
+    }
+    unknown = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates and not migrates else []
+    words = ["sudo", "cpuctl", "checkpoint", *verb, *_words(options), *unknown, option_names.YES]
+    return shlex.join(words)
 
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:

@@ -16,7 +16,7 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.records import replace
-from tests.cli.conftest import Cpuctl, Result
+from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
 from tests.support.state_files import (
@@ -430,9 +430,11 @@ STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
 def test_without_state_files_nothing_is_checked(cpuctl: Cpuctl) -> None:
     words = ("checkpoint", "verify", "fixtures/openshift/must-gather.tar.xz")
     answer = cpuctl(*words, "-q")
-    assert answer.code == 0
-    assert answer.out.startswith("Nothing was checked: there are no state files.")
+    assert answer.code == 3
+    unknown = "Whether kubelet 1.32.9 would start is unknown: the state files are not in the recording\n"
+    assert answer.out.startswith(unknown)
     assert answer.out.endswith("Next, on the node: sudo cpuctl checkpoint verify\n")
+    assert "see: " not in answer.out
     assert "warning" not in answer.err
     assert "warning: no state files: nothing was checked" in cpuctl(*words, "-o", "json").err
 
@@ -455,3 +457,25 @@ def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
     steps = answer.partition(first)[2].splitlines()
     assert (steps[0].startswith(repair), steps[0][-7:], steps[1]) == (True, "ds FILE", "  then")
     assert steps[2].startswith(repair)
+
+
+def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    fixture, capture = "fixtures/kubeadm/node7.tar.xz", tmp_path / "node"
+    with tarfile.open(ROOT / fixture) as archive:
+        archive.extractall(capture, filter="data")
+    for path in capture.rglob("*_manager_state"):
+        path.unlink()
+    answer = cpuctl("checkpoint", "verify", str(capture), "-q")
+    assert answer.code == 0
+    assert answer.out.startswith("Nothing was checked: there are no state files.")
+
+
+@pytest.mark.parametrize("words", [("repair",), ("migrate", "--to", "1.37")], ids=["repair", "migrate"])
+def test_state_files_that_were_not_collected_are_changed_on_the_node(
+    words: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
+    answer = cpuctl("checkpoint", *words, "-m", "fixtures/openshift/must-gather.tar.xz", "-q")
+    assert answer.code == 4
+    assert "the state files are not in the recording\n" in answer.err
+    on_node = "sudo cpuctl checkpoint " + " ".join(words) + " -m live" * (words[0] == "migrate")
+    assert f"hint: on the node: {on_node}\n" in answer.err

@@ -412,3 +412,19 @@ def test_options_in_flags_of_their_own_stay(cpuctl: Cpuctl) -> None:
     assert repeated, commands
     assert all(options in command for command in repeated)
     assert cpuctl(*shlex.split(repeated[0])[1:], "-q").code == YES
+
+
+def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    repaired, dropins = tmp_path / "repaired", tmp_path / "conf.d"
+    words = (NODE, "--kubelet-version", "1.36", "--write-state", str(repaired), "-q")
+    assert cpuctl("checkpoint", "repair", *words).code == 0
+    dropins.mkdir()
+    (dropins / "1.conf").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: none\n"
+    )
+    given = f"-m {NODE} --config-dir {dropins} --state {repaired}"
+    checked = cpuctl("config", "check", *given.split(), "-q").out
+    assert f"  fix: cpuctl config check {given} --kubelet-args FLAGS\n" in checked
+    machine = "fixtures/machines/2s-8numa-64cpu.tar.xz"
+    verified = cpuctl("checkpoint", "verify", str(repaired), "-m", machine, "-q").out
+    assert f"  see: cpuctl config check -m {machine} --state {repaired}\n" in verified

@@ -1,6 +1,5 @@
 """``cpuctl checkpoint migrate``: state files for another release or other feature gates, newer or older."""
 
-import shlex
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
@@ -141,13 +140,11 @@ def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Source
 def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) -> "CheckpointChange":
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer, release_answer
-    from cpuctl.operations.command_lines import checkpoint_commands
+    from cpuctl.operations.command_lines import checkpoint_commands, on_node_command
 
     changes, owners, reader, proof, kubelet = migration
     reads_as = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
     document = change_document(changes, owners, sources.entries, reads_as, proof)
-    gates = [option_names.FEATURE_GATES, inputs.kubelet.gates] if inputs.kubelet.gates else []
-    words = ["migrate", option_names.TO, inputs.kubelet.version, *gates, option_names.YES]
-    on_node = shlex.join(["sudo", "cpuctl", "checkpoint", *words])
+    on_node = on_node_command(("migrate", option_names.TO, inputs.kubelet.version), inputs)
     spell_out_commands(document, "migrate", checkpoint_commands(inputs), on_node)
     return document

@@ -25,16 +25,13 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Output, Style
-from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
-from cpuctl.operations.command_lines import checkpoint_commands
+from cpuctl.operations.command_lines import checkpoint_commands, on_node_command
 from cpuctl.operations.state_writing import changing
 from cpuctl.records import replace
 
 app = command_group()
-
-_ON_NODE = "sudo cpuctl checkpoint repair --yes"
 
 HELP = """Repair state files so that the kubelet starts, and verify them.
 
@@ -76,10 +73,7 @@ def repair(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read the files, repair them, verify the result and write it.
-
-    Raise InputError if there is no file to repair.
-    """
+    """Read the files, repair them, verify the result and write it."""
     writing = CommitOptions(
         write_state=write_state,
         force=force,
@@ -106,7 +100,7 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
-    from cpuctl.operations.checkpoint.states import doubts, read_checkpoint_case, read_host
+    from cpuctl.operations.checkpoint.states import doubts, read_checkpoint_case, read_host, require_states
 
     requested, sources = inputs, Sources()
     with answering_unloaded(sources, style):
@@ -114,12 +108,11 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
-    if not case.states:
-        hint = "without state files, the kubelet starts as on a new node"
-        raise InputError("found no state file to repair", where=host.source.origin, hint=hint)
+    require_states(case, "repair", "sudo cpuctl checkpoint repair")
     sources.warnings.extend(doubts(case, inputs.pods))
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
-    spell_out_commands(document, "repair", checkpoint_commands(requested), _ON_NODE)
+    on_node = on_node_command(("repair",), requested)
+    spell_out_commands(document, "repair", checkpoint_commands(requested), on_node)
     commit(document, repairs.changes, writing, sources, style)

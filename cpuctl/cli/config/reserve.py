@@ -42,8 +42,9 @@ app = command_group()
 HELP = """Propose reserved CPUs and memory that the kubelet accepts.
 
 With the Memory Manager's Static policy, the kubelet starts only if reservedMemory is exactly the sum of
-kubeReserved, systemReserved and the hard eviction threshold. Every proposal is tested: the kubelet would
-start with it. If no proposal works, the reason is shown.
+kubeReserved, systemReserved and the hard eviction threshold. Every proposal is tested: the kubelet accepts
+it. State files are not considered: check them with the new settings (cpuctl checkpoint verify). If no
+proposal works, the reason is shown.
 
 With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; reserved memory is
 unchanged unless memoryManagerPolicy is Static or --spread or --numa-node is given.
@@ -57,7 +58,7 @@ Examples:
   cpuctl config reserve --snippet > kubelet.conf.d/90-reserved.conf
   cpuctl config reserve -o json | jq -r '.proposal.flags[]'
 
-Exit codes: 0 the kubelet would start with this, 3 no proposal works (with --exit-zero 0), 2 usage, 4 unusable
+Exit codes: 0 the kubelet accepts this, 3 no proposal works (with --exit-zero 0), 2 usage, 4 unusable
 input.
 """
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import OTHER_FILES
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, UnreadableState
-from cpuctl.engine.start import Started
+from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import named_version, read_gates
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.starting_state import reader_of_gates
@@ -21,7 +23,14 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.repair import advised
-from cpuctl.operations.checkpoint.states import container_names, load_owners, read_checkpoint_case, read_host
+from cpuctl.operations.checkpoint.states import (
+    container_names,
+    load_owners,
+    no_states,
+    read_checkpoint_case,
+    read_host,
+    require_states,
+)
 from cpuctl.pods.rules import PodRules
 from cpuctl.records import replace
 
@@ -61,7 +70,8 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
     if writes:
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
-    _require(len(case.states), host.source.origin)
+    on_node = f"sudo cpuctl checkpoint migrate {option_names.TO} {inputs.kubelet.version} -m {LIVE_MACHINE}"
+    require_states(case, "migrate", on_node)
     changes, proof = _proven(_all_migrated(case.states, case.reader), case)
     return Migration(changes, case.owners, case.reader, proof, host.kubelet)
 
@@ -75,16 +85,11 @@ def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration
     reader = _reader(inputs.kubelet)
     place = StatePlace(root=Path(inputs.root), in_place=inputs.in_place, lock=inputs.lock)
     states = read_states(inputs.state, place, sources)
-    _require(len(states), inputs.state or inputs.root)
+    if not states:
+        raise no_states("migrate", inputs.state or inputs.root)
     owners = load_owners(inputs.pods, PodRules(), sources)
     changes = _all_migrated(states, replace(reader, initial_containers=container_names(owners)))
     return Migration(changes, owners, reader)
-
-
-def _require(files: int, where: str) -> None:
-    if not files:
-        hint = "without state files any kubelet starts as on a fresh node"
-        raise InputError("there is no state file to migrate", where=where, hint=hint)
 
 
 def _reader(inputs: KubeletInputs) -> StateReader:
@@ -108,12 +113,14 @@ def _proven(
     verdict = advised(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
-    reason = start_notes(verdict.start, " with it")
-    return tuple(_refused(each, verdict, reason) if each.changed else each for each in changes), verdict
+    return tuple(
+        _refused(each, verdict, verdict.start) if each.changed else each for each in changes
+    ), verdict
 
 
-def _refused(change: FileChange, verdict: StateVerdict, reason: str) -> FileChange:
-    """Refuse a file with the kubelet's *reason* or, if another file is the obstacle, with its name."""
+def _refused(change: FileChange, verdict: StateVerdict, start: NotStarted) -> FileChange:
+    """Refuse a file with what the kubelet says of it or, if another file is the obstacle, with its name."""
+    reason = start_notes(verdict.refusals.get(change.file_name, start), " with it")
     if verdict.refusals and change.file_name not in verdict.refusals:
         reason = f"{next(iter(verdict.refusals))} must be repaired first"
     return replace(change, refused=Refused(reason, REPAIR))

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _State = TypeVar("_State")
 
+NO_STATE_FILES = "the state files are not in the recording"
+
 
 class KubeletHost(Record):
     """The machine and its kubelet."""
@@ -72,6 +74,26 @@ class CheckpointCase(Record):
         others = read_by_others(texts, self.host.kubelet, self.reader.initial_containers)
         found = replace(found_states(self.states, self.reader), by_others=others)
         return verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
+
+
+def lacks_states(case: CheckpointCase) -> bool:
+    """Return whether a node's state files were not collected; a capture of cpuctl has all that exist."""
+    return not case.states and case.host.source.gathered is not None
+
+
+def require_states(case: CheckpointCase, verb: str, command: str) -> None:
+    """Raise InputError if there are no state files to change; *command* is the one for the node."""
+    where = case.host.source.origin
+    if lacks_states(case):
+        raise InputError(NO_STATE_FILES, where=where, hint=f"on the node: {command}")
+    if not case.states:
+        raise no_states(verb, where)
+
+
+def no_states(verb: str, where: str) -> InputError:
+    """Return the error for a node that has no state files to change."""
+    hint = "without state files, the kubelet starts as on a new node"
+    return InputError(f"found no state file to {verb}", where=where, hint=hint)
 
 
 def read_host(

@@ -100,6 +100,13 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     yield from _written(document)
 
 
+def _copies(command: str) -> Iterator[Cell]:
+    """Explain the files of a command that is for another host."""
+    words = command.replace("@", "").split()
+    if names := [name for name in ("FILE", "DIR") if name in words]:
+        yield Cell(f"{', '.join(names)}: copied from here to the node")
+
+
 def _is_new(document: answers.CheckpointChange) -> bool:
     return any(file["source"] is None for file in document["files"])
 
@@ -118,6 +125,7 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
         yield Cell(f"Nothing was written; use {new or f'--yes to write in place, or {directory}elsewhere'}.")
         if "next" in document:
             yield next_cell("on the node", document["next"])
+            yield from _copies(document["next"])
     elif document["outcome"] == "Refused":
         yield Cell("Nothing was written.")
     else:

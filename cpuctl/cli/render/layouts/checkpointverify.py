@@ -23,7 +23,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     verdict = verdict_cell(start, who, errors=document["summary"]["error"])
     findings, check = [each for each in document["findings"] if not _is_verdict(each)], _check(document)
     machine = document["sources"].get("machine")
-    if _lacks_files(document):
+    if _lacks_files(document) and start["outcome"] == "Started":
         yield Lines(
             (Cell("Nothing was checked: there are no state files. The kubelet writes new ones.", "yellow"),)
         )
@@ -43,8 +43,9 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
 
 
 def _lacks_files(document: answers.CheckpointVerify) -> bool:
-    """Return whether the kubelet starts, but only because there is nothing to read."""
-    return not document["files"] and document["start"]["outcome"] == "Started"
+    """Return whether nothing but the missing files is wrong."""
+    startable = document["start"]["outcome"] in ("Started", "Undetermined")
+    return not document["files"] and startable and not _check(document)
 
 
 def _is_verdict(finding: answers.StateFinding) -> bool:

@@ -57,7 +57,7 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
 
 
 def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
-    yield Cell(f"{who} would start with these settings.", "green")
+    yield Cell(f"{who} accepts these settings.", "green")
     if cpus := proposal["cpus"]:
         yield Cell(f"Reserved CPUs: {cpus['cpus']} ({counted(cpus['count'], 'CPU')})")
         if cpus["cpuManagerPolicy"] == "none":

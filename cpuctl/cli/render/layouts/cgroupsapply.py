@@ -73,6 +73,16 @@ def _step(step: answers.Step) -> str:
     return f"{step['step']:<12} {step['group']}/{step['file']}{problem}"
 
 
+def _uncompared(document: answers.CgroupsApply) -> str:
+    """Say why no value was compared."""
+    if document["leftOut"]:
+        return "Nothing to do: all containers were skipped."
+    if document["request"] == "CgroupsPlan":
+        return "Nothing to do: the plan is empty."
+    kind = "state" if document["request"] == "State" else "plan"
+    return f"Nothing to do: no container that gets CPUs from the {kind} is running here."
+
+
 def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     summary, result = document["summary"], document["result"]
     if document["writes"]:
@@ -83,7 +93,8 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     if result and result["failure"]:
         yield Cell(f"failed: {result['failure']}", "red")
     text, style = _OUTCOMES[document["outcome"]]
-    yield Cell(text, style)
+    uncompared = document["outcome"] == "Clean" and not summary["containers"]
+    yield Cell(_uncompared(document), "yellow") if uncompared else Cell(text, style)
     if result:
         for item in result["notRestored"]:
             yield Cell(f"  {item['group']}/{item['file']}: {item['problem']}", "red")

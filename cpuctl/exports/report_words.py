@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.diagnostics import SEVERITIES
-from cpuctl.exports.answer_text import pod_name
+from cpuctl.exports.answer_text import container_counts, pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
 from cpuctl.exports.page import SEVERITY_TONES, StyledText, Tone
 from cpuctl.exports.same_cause import count_findings, findings_of_audit
@@ -201,11 +201,9 @@ def _holders(dump: CheckpointDump | None, machine: Topology) -> StyledText | Non
 
 def _audited(audit: Audit, state: CheckpointVerify | None) -> StyledText:
     summary, counts = audit["summary"], count_findings(findings_of_audit(audit, state))
-    looked = [
-        counted(many, noun)
-        for noun, many in (("container", summary["containers"]), ("thread", summary["threads"]))
-        if many is not None
-    ]
+    looked = [*container_counts(audit)]
+    if summary["threads"] is not None:
+        looked.append(counted(summary["threads"], "thread"))
     found = counts_text(counts) or "no findings"
     tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
     return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)

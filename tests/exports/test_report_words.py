@@ -71,3 +71,14 @@ def test_all_cpus_are_shared_with_policy_none() -> None:
     }
     status = next(each.status for each in standings(document) if each.part == "holders")
     assert status.text == "no exclusive CPUs: policy none, all 4 CPUs are shared"
+
+
+def test_sandboxes_are_not_counted_as_containers() -> None:
+    document = report()
+    document["audit"] = {
+        "summary": {"containers": 3, "threads": 9},
+        "containers": [{"part": "app"}, {"part": "sandbox"}, {"part": "app"}],
+        "findings": [],
+    }
+    status = next(each.status for each in standings(document) if each.part == "audit")
+    assert status.text == "2 containers, 1 sandbox, 9 threads: no findings"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -102,3 +102,5 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
             yield Cell(f"  {item['group']}: removed meanwhile: its container has ended", "yellow")
         if result["watchedSeconds"] and not result["failure"]:
             yield Cell(f"Not rewritten within {result['watchedSeconds']:g} s.")
+    if command := document.get("next"):
+        yield next_cell("to make a new plan", command)

@@ -1213,7 +1213,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'Disable colour, as N
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "top"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory with sys/, or a recording.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, or a directory with its mounted /sys and /proc; not a recording (see --replay).'
 complete -c cpuctl -n '__cpuctl_at "top"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l state -r -F -d 'The kubelet\'s state files. Default: the node\'s own.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'

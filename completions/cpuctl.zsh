@@ -727,7 +727,7 @@ _cpuctl_run() {
             ;;
         'top')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory with its mounted /sys and /proc; not a recording (see --replay).]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \

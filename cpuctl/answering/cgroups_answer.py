@@ -116,10 +116,21 @@ def _change(change: ListChange | None) -> answers.Change | None:
 
 
 def apply_document(
-    prepared: PreparedWrites, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
+    prepared: PreparedWrites,
+    snapshot: NodeSnapshot,
+    outcome: Outcome | None,
+    sources: Sources,
+    audit: str = "",
 ) -> answers.CgroupsApply:
-    """Describe the planned writes and, after an *outcome*, the completed ones."""
+    """Describe the planned writes and, after an *outcome*, the completed ones.
+
+    *audit* is the command that audits the same node.
+    """
     desired = prepared.request.desired
+    outdated = any(each.code == "state-moved" for each in prepared.objections)
+    following: answers.NewPlanPart = {}
+    if audit and outdated and prepared.request.kind == "CgroupsPlan":
+        following["next"] = f"{audit} -o plan --exit-zero > FILE"
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsApply",
@@ -137,6 +148,7 @@ def apply_document(
         "leftOut": [{"subject": each.subject, "why": each.why} for each in desired.left_out],
         "result": None if outcome is None else _result(outcome),
         "warnings": prepared.warnings,
+        **following,
     }
 
 

@@ -58,7 +58,12 @@ class GroupFile(TypedDict):
 # cgroups apply
 
 
-class CgroupsApply(TypedDict):
+class NewPlanPart(TypedDict, total=False):
+    next: str
+    """The command that makes a new plan if the state has changed since this one was made."""
+
+
+class CgroupsApply(NewPlanPart):
     """Writes to cgroups: what will be written, what was rejected and why, and the result."""
 
     apiVersion: ApiVersion

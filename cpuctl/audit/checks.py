@@ -173,6 +173,10 @@ _OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "hugepages", "sta
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
 _OF_VOLUMES = ("volumes",)
+_UNKNOWN_VOLUMES = (
+    "the node's pods (--pods): which containers read the list of their CPUs from a downward API volume is "
+    "unknown"
+)
 _OF_PAGES = ("hugepages",)
 _OF_CONFIGURATION = ("state", "reserved", "quota", "isolation", "volumes")
 _OF_CLAIMS = ("claims",)
@@ -195,7 +199,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"{DEVICES_FILE}: which devices containers hold is unknown", _OF_DEVICES
     yield from _unanswered(snapshot)
     if snapshot.configured.has_assigned and not snapshot.pods_known:
-        yield "pods (--pods): which containers read their CPUs from a volume is unknown", _OF_VOLUMES
+        yield _UNKNOWN_VOLUMES, _OF_VOLUMES
     if not all(file.looked_at for file in snapshot.downward_files):
         yield "volume files: the CPUs that some containers read there are unknown", _OF_VOLUMES
     yield from _uncounted(snapshot)

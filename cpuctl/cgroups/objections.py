@@ -77,12 +77,13 @@ def find_objections(
     return [objection for objection in found if objection.force not in overruled]
 
 
-def moved_on(what: str) -> Objection:
-    """Object to a plan that was made from another state."""
+def moved_on(what: str, *, missing: bool = False) -> Objection:
+    """Object to a plan that was made from another state; *missing*: from a file that is not on this node."""
+    changed = "exists on the plan's node, but not here" if missing else "has changed since the plan was made"
     return Objection(
         code="state-moved",
         subject=what,
-        message="the state has changed since the plan was made: make a new plan",
+        message=f"the {'file' if missing else 'state'} {changed}: make a new plan",
     )
 
 

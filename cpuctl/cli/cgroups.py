@@ -248,6 +248,7 @@ class _Run(NamedTuple):
         """
         from cpuctl.answering.cgroups_answer import apply_document
         from cpuctl.operations.cgroups.preparation import read_and_prepare
+        from cpuctl.operations.command_lines import audit_command
 
         with ProgressBar(self.style) as progress:
             preparation = read_and_prepare(self.inputs, sources, progress)
@@ -257,7 +258,8 @@ class _Run(NamedTuple):
         elif self.inputs.writes and prepared.writes:
             outcome, code = self._written(preparation, until_answered)
         sources.warnings.extend(prepared.warnings)
-        return apply_document(prepared, preparation.snapshot, outcome, sources.entries), code
+        audit = audit_command(self.inputs.node)
+        return apply_document(prepared, preparation.snapshot, outcome, sources.entries, audit), code
 
     def _written(self, preparation: "Preparation", until_answered: ExitStack) -> "tuple[Outcome, int]":
         from cpuctl.cli.process import held_back

@@ -17,7 +17,6 @@ from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     NoColorOption,
-    NodeMachineOption,
     NodeStateOption,
     QuietOption,
     RootOption,
@@ -79,6 +78,17 @@ OnceOption = Annotated[
     bool,
     typer.Option("--once", help="Print one sample and exit.", rich_help_panel=OUTPUT),
 ]
+RunningMachineOption = Annotated[
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node: live, or a directory with its mounted /sys and /proc; not a recording "
+        "(see --replay).",
+        rich_help_panel=INPUT,
+    ),
+]
 IntervalOption = Annotated[
     float, typer.Option("--interval", metavar="SECONDS", help="Seconds between samples, 0.2 to 3600.")
 ]
@@ -121,7 +131,7 @@ TopOutputOption = Annotated[
 @app.command(name="top", help=HELP, cls=KubeletCommand)
 def top(
     context: typer.Context,
-    machine: NodeMachineOption = "live",
+    machine: RunningMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",

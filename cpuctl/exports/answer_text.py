@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import named
+from cpuctl.phrases import counted, named
 
 if TYPE_CHECKING:
+    from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
     from cpuctl.answers.start import KubeletPolicies
     from cpuctl.answers.values import NamespacedName
@@ -82,3 +84,13 @@ def shared_sentence(shared: str, reserved: str) -> str:
     if not among:
         return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
     return f"{who}, including the reserved {named(among)}; {_KEEP_OFF}"
+
+
+def container_counts(audit: Audit) -> Iterator[str]:
+    """Count the containers of an audit; sandboxes, which its table omits, are counted separately."""
+    containers = audit["summary"]["containers"]
+    sandboxes = sum(each["part"] == "sandbox" for each in audit["containers"])
+    if containers is not None:
+        yield counted(containers - sandboxes, "container")
+    if sandboxes:
+        yield f"{sandboxes} sandbox{'es' if sandboxes > 1 else ''}"

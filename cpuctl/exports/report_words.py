@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.diagnostics import SEVERITIES
-from cpuctl.exports.answer_text import pod_name
+from cpuctl.exports.answer_text import container_counts, pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
 from cpuctl.exports.page import SEVERITY_TONES, StyledText, Tone
 from cpuctl.exports.same_cause import count_findings, findings_of_audit
 from cpuctl.phrases import byte_text, counted
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
@@ -115,7 +116,7 @@ def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:
 def standings(report: Report) -> Iterator[Standing]:
     """Describe the state of every part, in the order of the report."""
     yield Standing("machine", "Machine", _machine(report["machine"]))
-    yield _standing(report, "holders", _holders(report.get("holders")))
+    yield _standing(report, "holders", _holders(report.get("holders"), report["machine"]))
     yield _standing(report, "configuration", _configuration(report))
     state = report.get("state")
     yield _standing(report, "state", state and _started(state["start"], state["summary"]))
@@ -182,9 +183,16 @@ def _started(start: Start, counts: FindingCounts, *, started: str = "") -> Style
     return StyledText(f"{text}{more}", tone)
 
 
-def _holders(dump: CheckpointDump | None) -> StyledText | None:
+def _holders(dump: CheckpointDump | None, machine: Topology) -> StyledText | None:
     if dump is None or (cpus := dump.get("cpus")) is None:
         return None
+    if not cpus["holders"] and any(
+        each["file"] == CPU_FILE and each["policy"] == "none" for each in dump["files"]
+    ):
+        # The file's pool is empty with this policy.
+        total = machine["summary"]["cpus"]
+        shared = f"all {total} CPUs are shared" if total else "all CPUs are shared"
+        return StyledText(f"no exclusive CPUs: policy none, {shared}")
     pods = len({holder["podUID"] or holder["mark"] for holder in cpus["holders"]})
     exclusive = f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')} of {counted(pods, 'pod')}"
     shared = f"{counted(cpus['sharedCPUs'], 'CPU')} shared"
@@ -193,11 +201,9 @@ def _holders(dump: CheckpointDump | None) -> StyledText | None:
 
 def _audited(audit: Audit, state: CheckpointVerify | None) -> StyledText:
     summary, counts = audit["summary"], count_findings(findings_of_audit(audit, state))
-    looked = [
-        counted(many, noun)
-        for noun, many in (("container", summary["containers"]), ("thread", summary["threads"]))
-        if many is not None
-    ]
+    looked = [*container_counts(audit)]
+    if summary["threads"] is not None:
+        looked.append(counted(summary["threads"], "thread"))
     found = counts_text(counts) or "no findings"
     tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
     return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)

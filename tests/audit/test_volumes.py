@@ -135,6 +135,6 @@ def test_without_the_pods_the_readers_of_files_are_unknown() -> None:
     node = telling(OWN)
     node.named = False
     (gap,) = unchecked(node.snapshot(), ["volumes"])
-    assert gap.missing.startswith("pods (--pods)")
+    assert gap.missing.startswith("the node's pods (--pods)")
     node.configured = node.configured._replace(has_assigned=False)
     assert not unchecked(node.snapshot(), ["volumes"])

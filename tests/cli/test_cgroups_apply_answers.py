@@ -8,12 +8,15 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cpuctl.cli import cgroups
 from cpuctl.cli.app import run
 from cpuctl.cli.output import Document, Style, emit_after_change
+from cpuctl.cli.render.blocks import Lines
+from cpuctl.cli.render.layouts.cgroupsapply import blocks
 from tests.cli.group_node import Node, node_of_groups, real_kernel, wait_until
 
 FULL = Path("/dev/full")
@@ -155,3 +158,35 @@ def test_a_group_with_a_name_that_is_not_utf8_is_reported(node: Node) -> None:
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
     (warning,) = document["warnings"]
     assert warning.endswith("/x\\xff: its name is not valid UTF-8: left out")
+
+
+@pytest.mark.parametrize(
+    ("request_kind", "left_out", "expected"),
+    [
+        ("CgroupsPlan", [], "the plan is empty."),
+        ("CgroupsPlan", [{"subject": "a/b/c", "why": "x"}], "all containers were skipped."),
+        ("State", [], "no container that gets CPUs from the state is running here."),
+        ("Plan", [], "no container that gets CPUs from the plan is running here."),
+    ],
+)
+def test_values_are_as_requested_only_if_any_were_compared(
+    request_kind: str, left_out: list[dict[str, str]], expected: str
+) -> None:
+    document: Any = {
+        "request": request_kind,
+        "outcome": "Clean",
+        "summary": {"containers": 0, "groups": 0, "writes": 0},
+        "objections": [],
+        "writes": [],
+        "leftOut": left_out,
+        "result": None,
+    }
+    assert _last_line(document) == f"Nothing to do: {expected}"
+    document["summary"]["containers"] = 1
+    assert _last_line(document) == "Nothing to do: all values are as requested."
+
+
+def _last_line(document: Any) -> str:
+    *_, last = blocks(document, wide=False)
+    assert isinstance(last, Lines)
+    return last.lines[-1].text

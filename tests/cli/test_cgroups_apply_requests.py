@@ -65,6 +65,18 @@ def test_a_plan_is_rejected_if_its_state_has_changed(node: Node, tmp_path: Path)
     code, document = node.answer("-f", str(plan), "--yes")
     assert (code, node.lists) == (3, ["0-1", "0-1"])
     assert document["objections"][0]["code"] == "state-moved"
+    assert document["next"].startswith("sudo cpuctl audit ")
+    assert document["next"].endswith(" -o plan --exit-zero > FILE")
+    saved = json.loads(plan.read_text())
+    saved["state"].append({"path": "/var/lib/kubelet/memory_manager_state", "sha256": "0" * 64})
+    plan.write_text(json.dumps(saved))
+    objections = node.answer("-f", str(plan))[1]["objections"]
+    assert [(each["subject"], each["message"]) for each in objections[-1:]] == [
+        (
+            "memory_manager_state",
+            "the file exists on the plan's node, but not here: make a new plan",
+        )
+    ]
 
 
 @real_kernel

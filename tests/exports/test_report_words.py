@@ -60,3 +60,25 @@ def test_the_verdict_has_the_colour_of_its_worst_part(document: Any, text: str, 
     assert verdict(document) == (text, tone, *verdict(document)[2:])
     reported = next(each.status for each in standings(document) if each.part == "configuration")
     assert (reported.tone == "bad") == (tone == "bad")
+
+
+def test_all_cpus_are_shared_with_policy_none() -> None:
+    """The state file's pool is empty then."""
+    document = report()
+    document["holders"] = {
+        "files": [{"file": "cpu_manager_state", "policy": "none"}],
+        "cpus": {"holders": [], "exclusiveCPUs": 0, "sharedCPUs": 0},
+    }
+    status = next(each.status for each in standings(document) if each.part == "holders")
+    assert status.text == "no exclusive CPUs: policy none, all 4 CPUs are shared"
+
+
+def test_sandboxes_are_not_counted_as_containers() -> None:
+    document = report()
+    document["audit"] = {
+        "summary": {"containers": 3, "threads": 9},
+        "containers": [{"part": "app"}, {"part": "sandbox"}, {"part": "app"}],
+        "findings": [],
+    }
+    status = next(each.status for each in standings(document) if each.part == "audit")
+    assert status.text == "2 containers, 1 sandbox, 9 threads: no findings"

@@ -25,13 +25,14 @@ _State = TypeVar("_State")
 class FileFacts(Record):
     """What a file is, regardless of the kubelet that reads it.
 
-    ``wrong_checksums`` are the members whose checksum does not match the content. ``embedded_differs``: the
-    older document that the newest formats include differs from the file. ``readable_by`` are the kinds of
-    kubelet that load it.
+    ``wrong_checksums`` are the members whose checksum does not match the content. ``zero_sum``: they are 0,
+    which all kubelets that read the format accept. ``embedded_differs``: the older document that the newest
+    formats include differs from the file. ``readable_by`` are the kinds of kubelet that load it.
     """
 
     format: str = ""
     wrong_checksums: tuple[str, ...] = ()
+    zero_sum: bool = False
     embedded_differs: bool = False
     readable_by: tuple[str, ...] = ()
 
@@ -192,12 +193,16 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
 
 
 def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
-    wrong = _not_that_of_the_content(file.facts.wrong_checksums)
+    if file.facts.zero_sum:
+        message = "checksum 0: the kubelet does not check the content"
+    else:
+        wrong = _not_that_of_the_content(file.facts.wrong_checksums)
+        message = f"{wrong}: this kubelet does not check it, but others reject the file"
     return StateFinding(
         severity=Severity.WARNING,
         code="checksum-unseen",
         place=StatePlace(name),
-        message=f"{wrong}: this kubelet does not check it, but others reject the file",
+        message=message,
         fix=REPAIR,
     )
 

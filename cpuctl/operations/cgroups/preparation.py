@@ -228,7 +228,7 @@ def _moved(request: ResolvedRequest, node: LiveNode, snapshot: NodeSnapshot) -> 
         here = {each.path.rpartition("/")[2]: each.sha256 for each in node.state_files}
         for name in sorted(here.keys() | request.recorded.keys()):
             if here.get(name) != request.recorded.get(name):
-                yield moved_on(name)
+                yield moved_on(name, missing=name not in here)
     goals = {(one.path, CPUS): one.cpus for one in request.desired.groups}
     goals |= {(one.path, MEMS): one.mems for one in request.desired.groups}
     for (path, name), found in request.now.items():

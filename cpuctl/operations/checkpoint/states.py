@@ -305,9 +305,13 @@ def _found(
 
 
 def _facts(inspection: Inspection, readable_by: tuple[str, ...]) -> FileFacts:
+    wrong = [each for each in inspection.checksums if not each.ok]
+    # Kubelets before 1.36 reject a memory_manager_state with checksum 0.
+    accepted = inspection.file_name == state_names.CPU_FILE and inspection.format in ("V1", "V2")
     return FileFacts(
         format=inspection.format,
-        wrong_checksums=tuple(each.name for each in inspection.checksums if not each.ok),
+        wrong_checksums=tuple(each.name for each in wrong),
+        zero_sum=bool(wrong) and accepted and not any(each.written for each in wrong),
         embedded_differs=inspection.embedded_differs,
         readable_by=readable_by,
     )

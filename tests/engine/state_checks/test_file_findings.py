@@ -135,6 +135,11 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
             None,
             [UNSEEN],
         ),
+        (
+            FoundFile(read=CPU_STATE, facts=FileFacts(wrong_checksums=("checksum",), zero_sum=True)),
+            None,
+            [replace(UNSEEN, message="checksum 0: the kubelet does not check the content")],
+        ),
         (FoundFile(read=CPU_STATE, facts=FileFacts(embedded_differs=True)), None, [EMBEDDED]),
         (FoundFile(read=CPU_STATE, whole=FULL), None, [unread("podEntries"), unread("baselines")]),
         (
@@ -155,6 +160,7 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
         "without a policy",
         "a file without policies",
         "checksums unseen",
+        "checksum 0",
         "another copy",
         "two parts unread",
         "pods unread",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.checkpoint import owner_column
-from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.exports.answer_text import container_counts, shared_sentence
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -114,13 +114,9 @@ def _closing(document: Audit) -> Iterator[Cell]:
 
 
 def _counts(document: Audit) -> Iterator[str]:
-    """Yield how much was compared; sandboxes, which only the wide form shows, are not containers here."""
+    """Yield how much was compared."""
     summary = document["summary"]
-    sandboxes = sum(each["part"] == "sandbox" for each in document["containers"])
-    if summary["containers"] is not None:
-        yield counted(summary["containers"] - sandboxes, "container")
-    if sandboxes:
-        yield f"{sandboxes} sandbox{'es' if sandboxes > 1 else ''}"
+    yield from container_counts(document)
     if summary["threads"] is not None:
         yield counted(summary["threads"], "thread")
     if summary["interrupts"] is not None:

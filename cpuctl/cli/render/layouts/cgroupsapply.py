@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -73,6 +73,16 @@ def _step(step: answers.Step) -> str:
     return f"{step['step']:<12} {step['group']}/{step['file']}{problem}"
 
 
+def _uncompared(document: answers.CgroupsApply) -> str:
+    """Say why no value was compared."""
+    if document["leftOut"]:
+        return "Nothing to do: all containers were skipped."
+    if document["request"] == "CgroupsPlan":
+        return "Nothing to do: the plan is empty."
+    kind = "state" if document["request"] == "State" else "plan"
+    return f"Nothing to do: no container that gets CPUs from the {kind} is running here."
+
+
 def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     summary, result = document["summary"], document["result"]
     if document["writes"]:
@@ -83,7 +93,8 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     if result and result["failure"]:
         yield Cell(f"failed: {result['failure']}", "red")
     text, style = _OUTCOMES[document["outcome"]]
-    yield Cell(text, style)
+    uncompared = document["outcome"] == "Clean" and not summary["containers"]
+    yield Cell(_uncompared(document), "yellow") if uncompared else Cell(text, style)
     if result:
         for item in result["notRestored"]:
             yield Cell(f"  {item['group']}/{item['file']}: {item['problem']}", "red")
@@ -91,3 +102,5 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
             yield Cell(f"  {item['group']}: removed meanwhile: its container has ended", "yellow")
         if result["watchedSeconds"] and not result["failure"]:
             yield Cell(f"Not rewritten within {result['watchedSeconds']:g} s.")
+    if command := document.get("next"):
+        yield next_cell("to make a new plan", command)

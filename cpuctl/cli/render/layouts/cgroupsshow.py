@@ -174,4 +174,4 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
     if command := document.get("next"):
-        yield next_cell("to see what to do about them", command)
+        yield next_cell("for CPU sets, NUMA nodes and quotas", command)

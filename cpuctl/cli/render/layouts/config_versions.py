@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import config as answers
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
-_PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
+_PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags")
 
 _SIDES: Final = ("from", "to")
 
@@ -41,7 +41,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     if document["flags"]:
         yield Lines.of(*map(_flag, document["flags"]))
     if document["rules"]:
-        yield Lines.of(*map(_rule, document["rules"]))
+        yield Lines.of(*(line for changes in _by_setting(document["rules"]) for line in _rule(changes)))
     if "pods" in document:
         yield Lines.of(*_pods(document, document["pods"]))
     last = (_closing(document), *_legend(document, wide=wide), *unseen)
@@ -156,10 +156,32 @@ def _flag(change: answers.FlagChange) -> str:
     return f"{change['flag']} {'was added in' if change['known'] else 'was removed in'} {change['since']}"
 
 
-def _rule(change: answers.RuleChange) -> str:
-    since, checked = change["since"], "is checked from" if change["known"] else "was checked before"
-    when = f"{checked} {since}{' on' if change['known'] else ''} ({change['stage']})"
-    return f"{change['setting']} {when}; error if the value is invalid: {change['words']}"
+def _by_setting(changes: Sequence[answers.RuleChange]) -> list[list[answers.RuleChange]]:
+    """Put the two changes of a check together whose error changes in a release; others stay on their own."""
+    groups: dict[tuple[str, str], list[answers.RuleChange]] = {}
+    for change in changes:
+        groups.setdefault((change["setting"], change["since"]), []).append(change)
+    return [
+        part
+        for group in groups.values()
+        for part in ([group] if _is_reworded(group) else [[change] for change in group])
+    ]
+
+
+def _is_reworded(group: Sequence[answers.RuleChange]) -> bool:
+    return sorted(change["known"] for change in group) == [False, True]
+
+
+def _rule(changes: Sequence[answers.RuleChange]) -> Iterator[str]:
+    setting, since = changes[0]["setting"], changes[0]["since"]
+    if _is_reworded(changes):
+        before, after = sorted(changes, key=lambda change: change["known"])
+        yield f"{setting}: the error for an invalid value changes in {since}"
+        yield f"  before: {before['words']}"
+        yield f"  after:  {after['words']}"
+        return
+    when = f"is checked from {since} on" if changes[0]["known"] else f"was checked before {since}"
+    yield f"{setting} {when}; error if the value is invalid: {changes[0]['words']}"
 
 
 def _legend(document: answers.ComparedVersions, *, wide: bool) -> Iterator[str]:
@@ -177,7 +199,7 @@ def _next(document: answers.ComparedVersions) -> Iterator[Cell]:
 
 
 def _closing(document: answers.ComparedVersions) -> str:
-    shown = sum(len(document[part]) for part in _PARTS)
+    shown = sum(len(document[part]) for part in _PARTS) + len(_by_setting(document["rules"]))
     if not document["leftOut"]:
         return counted(shown, "change") if shown else "No changes."
     does = "does" if document["leftOut"] == 1 else "do"

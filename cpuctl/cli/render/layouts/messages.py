@@ -21,7 +21,12 @@ _ELSEWHERE = (
 """The text if nothing is recognized, with commands to try."""
 
 
-_NAMES = "PODS: the pod's manifest; NODE: a recording (cpuctl capture). On the node itself, omit -m NODE."
+_NAMES = {
+    "POD": "the pod's name",
+    "PODS": "the pod's manifest",
+    "NODE": "a recording (cpuctl capture)",
+}
+"""The words of commands that the user replaces."""
 
 
 def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
@@ -42,8 +47,18 @@ def _closing(document: Messages) -> Iterator[str]:
     yield _summary(document)
     if not document["messages"]:
         yield from _ELSEWHERE
-    elif any(" -m NODE" in command for each in document["messages"] for command in each["commands"]):
-        yield _NAMES
+    elif names := _to_replace(document):
+        yield names
+
+
+def _to_replace(document: Messages) -> str:
+    """Explain the words to replace in the commands, empty if there are none."""
+    words = {
+        word for each in document["messages"] for command in each["commands"] for word in command.split()
+    }
+    names = "; ".join(f"{name}: {meaning}" for name, meaning in _NAMES.items() if name in words)
+    here = " On the node itself, omit -m NODE." if "NODE" in words else ""
+    return f"{names}.{here}" if names else ""
 
 
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
@@ -57,7 +72,7 @@ def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[t
     if each["fix"] is not None:
         yield "FIX", Cell(each["fix"])
     for command in each["commands"]:
-        yield "NEXT", Cell(command)
+        yield "NEXT", Cell(command, command=True)
 
 
 def _where(each: FoundMessage) -> str:

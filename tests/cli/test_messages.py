@@ -43,7 +43,9 @@ def test_the_placeholders_of_a_command_are_explained(cpuctl: Cpuctl) -> None:
     """A recording has its node's configuration, so another one is named only if it was given."""
     answer = cpuctl("explain", "--message", SMT)
     assert "cpuctl explain POD -f PODS -m NODE\n" in answer.out
-    assert "\nPOD: the pod's name; PODS: the pod's manifest; NODE: a recording (cpuctl capture). " in answer.out
+    assert (
+        "\nPOD: the pod's name; PODS: the pod's manifest; NODE: a recording (cpuctl capture). " in answer.out
+    )
 
 
 @pytest.mark.parametrize("words", [("",), ("-",)], ids=["empty", "stdin"])

@@ -289,3 +289,23 @@ def test_the_last_line_prints_a_row_as_a_configuration(cpuctl: Cpuctl, config: s
         )
         assert command.endswith(f" --snippet {row['number']}")
         assert cpuctl(*shlex.split(command)[1:], "-q").out == row["snippet"]
+
+
+def test_rows_that_admit_more_pods_are_all_named(cpuctl: Cpuctl) -> None:
+    """Also those that are no better in all, because containers lose their exclusive CPUs."""
+    flags = (
+        "--cpu-manager-policy=static --cpu-manager-policy-options=full-pcpus-only=true --reserved-cpus=0,8"
+    )
+    kept = ("topologyManagerPolicy", "memoryManagerPolicy", "reservedSystemCPUs")
+    words = (
+        *("-T", "a=4/4,1Gi"),
+        *("-T", "b=3/3,1Gi"),
+        *(word for name in kept for word in ("--keep", name)),
+    )
+    words = ("-m", "synthetic:1s8c2t", "--kubelet-args", flags, *words)
+    document = answer(cpuctl, *words)
+    admitted = [row["service"]["admitted"] for row in document["proposals"]]
+    assert (document["current"]["service"]["admitted"], admitted) == (1, [2, 2])
+    assert [row["beatsCurrent"] for row in document["proposals"]] == [False, True]
+    shown = cpuctl("advise", "-q", *words).out
+    assert "\nRows 1 and 2 admit more pods than the current settings.\n" in shown

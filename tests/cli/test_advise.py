@@ -83,7 +83,7 @@ def test_every_row_is_accepted_as_a_drop_in_or_in_place_of_the_file(
 
 def test_the_pods_that_are_not_admitted_are_named(cpuctl: Cpuctl, config: str) -> None:
     kept = ("--keep", "cpuManagerPolicy", "--keep", "full-pcpus-only")
-    document = answer(cpuctl, *MACHINE, "--kubelet-config", config, *PODS, *kept)
+    document = answer(cpuctl, *MACHINE, "--kubelet-config", config, *PODS, *kept, code=3)
     assert document["current"]["service"]["notAdmitted"] == ["default/web-0", "default/web-1"]
     assert document["pods"] == 2
 
@@ -309,3 +309,10 @@ def test_rows_that_admit_more_pods_are_all_named(cpuctl: Cpuctl) -> None:
     assert [row["beatsCurrent"] for row in document["proposals"]] == [False, True]
     shown = cpuctl("advise", "-q", *words).out
     assert "\nRows 1 and 2 admit more pods than the current settings.\n" in shown
+
+
+def test_settings_that_admit_no_pod_are_no_advice(cpuctl: Cpuctl) -> None:
+    result = cpuctl("advise", "-q", "-m", "synthetic:1s8c2t", "-T", "web=64/64,1Gi")
+    assert result.code == 3
+    assert "\nNo settings tried admit the pod.\n" in result.out
+    assert "\nNext, to see why: cpuctl explain default/web " in result.out

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.exports.outcomes import settings_admit
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -104,11 +105,12 @@ def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
 def _verdict(document: AdvisedSettings) -> Iterator[str]:
     current, proposals = document["current"], document["proposals"]
     better = [each for each in proposals if each["beatsCurrent"]]
-    if current["start"]["outcome"] != "Started":
-        if proposals:
-            yield "The kubelet starts with each of these settings; none is better than the others."
-        else:
-            yield "As far as is known, the kubelet starts with none of the settings tried."
+    if current["start"]["outcome"] != "Started" and not proposals:
+        yield "As far as is known, the kubelet starts with none of the settings tried."
+    elif not settings_admit(document):
+        yield f"No settings tried admit {'the pod' if document['pods'] == 1 else 'any of the pods'}."
+    elif current["start"]["outcome"] != "Started":
+        yield "The kubelet starts with each of these settings; none is better than the others."
     elif not proposals:
         yield "No settings tried are better than the current ones."
     elif better:

@@ -210,7 +210,9 @@ class _Moves:
             done = defragment(planning, self._budget, progress, lambda: bool(stop))
         if isinstance(done, Defragmentation):
             return defragmentation_document(planning, done, self._budget)
-        return unstarted_document(done, {**planning_header(planning)})
+        from cpuctl.operations.command_lines import check_command
+
+        return unstarted_document(done, {**planning_header(planning)}, check_command(planning.inputs))
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:

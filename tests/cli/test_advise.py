@@ -316,3 +316,21 @@ def test_settings_that_admit_no_pod_are_no_advice(cpuctl: Cpuctl) -> None:
     assert result.code == 3
     assert "\nNo settings tried admit the pod.\n" in result.out
     assert "\nNext, to see why: cpuctl explain default/web " in result.out
+
+
+def test_without_moves_the_next_command_explains_the_rejection(cpuctl: Cpuctl) -> None:
+    words = ("--defragment", *FRAGMENTED, "-T", "big=12/12,256Mi")
+    document = answer(cpuctl, *words, code=3)
+    shown = cpuctl("advise", "-q", *words).out
+    assert shown.endswith(f"\nNext, to see why and what would help: {document['next']}\n")
+    explained = cpuctl(*shlex.split(document["next"])[1:], "-q")
+    assert (explained.code, "rejected with" in explained.out) == (3, True)
+
+
+def test_without_a_started_kubelet_the_next_command_checks_its_configuration(cpuctl: Cpuctl) -> None:
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=99")
+    words = ("--defragment", *FRAGMENTED[:2], *flags, "--pods", "fixtures/fragmented/pods.json")
+    document = answer(cpuctl, *words, code=3)
+    assert f"\n  see: {document['next']}\n" in cpuctl("advise", "-q", *words).out
+    assert document["next"].startswith("cpuctl config check ")
+    assert cpuctl(*shlex.split(document["next"])[1:], "-q").code == 3

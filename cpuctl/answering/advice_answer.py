@@ -159,6 +159,11 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
     hopeless: answers.WhyNotPart = {}
     if moves is not None and moves.why_not is not None:
         hopeless = {"whyNot": refusal_answer(moves.why_not)}
+    following: answers.NextMove = {}
+    if isinstance(found, Moves) and found.steps is None:
+        from cpuctl.operations.command_lines import planning_command
+
+        following = {"next": planning_command(planning.inputs, ("explain", found.pod.full_name))}
     return {
         "apiVersion": API_VERSION,
         "kind": "Defragmentation",
@@ -175,16 +180,21 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
         "immovable": [{"pod": each.pod.full_name, "why": each.why} for each in done.immovable],
         "search": {"tried": found.tried, "budget": budget, "ended": found.ended},
         **hopeless,
+        **following,
     }
 
 
-def unstarted_document(start: NotStartedOutcome, header: UnstartedHeader) -> answers.UnstartedDefragmentation:
-    """Describe a kubelet that does not start, or cannot load its configuration."""
+def unstarted_document(
+    start: NotStartedOutcome, header: UnstartedHeader, check: str = ""
+) -> answers.UnstartedDefragmentation:
+    """Describe a kubelet that does not start, or cannot load its configuration; *check* shows the fix."""
+    following: answers.StartCheck = {"next": check} if check else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Defragmentation",
         **header,
         "start": not_started_answer(start),
+        **following,
     }
 
 

@@ -174,8 +174,19 @@ class WhyNotPart(TypedDict, total=False):
     """Why no move helps."""
 
 
+class NextMove(TypedDict, total=False):
+    next: str
+    """The command to run next: it shows why the pod is not admitted although pods may move. FILE stands for
+    what was read from standard input."""
+
+
+class StartCheck(TypedDict, total=False):
+    next: str
+    """The command to run next: it shows what to change. Without it, *start* shows that."""
+
+
 @final
-class FoundMoves(PlanningHeader, WhyNotPart):
+class FoundMoves(PlanningHeader, WhyNotPart, NextMove):
     """The fewest moves after which a pod fits: every step has been simulated."""
 
     apiVersion: ApiVersion
@@ -195,7 +206,7 @@ class FoundMoves(PlanningHeader, WhyNotPart):
 
 
 @final
-class UnstartedDefragmentation(UnstartedHeader):
+class UnstartedDefragmentation(UnstartedHeader, StartCheck):
     """A kubelet that would not start."""
 
     apiVersion: ApiVersion

@@ -1,7 +1,7 @@
 """``cpuctl advise``: the kubelet settings that serve pods best, or the pods to move on a node."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -57,7 +57,7 @@ Examples:
   cpuctl advise -f pods.yaml --what-if    # include what-if policies
   cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 advice found, 3 no settings work or no moves make room (with --exit-zero 0), 2 usage, 4
+Exit codes: 0 advice found, 3 no settings admit a pod or no moves make room (with --exit-zero 0), 2 usage, 4
 unusable input, 130 interrupted (shows what was found so far).
 """
 
@@ -210,7 +210,9 @@ class _Moves:
             done = defragment(planning, self._budget, progress, lambda: bool(stop))
         if isinstance(done, Defragmentation):
             return defragmentation_document(planning, done, self._budget)
-        return unstarted_document(done, {**planning_header(planning)})
+        from cpuctl.operations.command_lines import check_command
+
+        return unstarted_document(done, {**planning_header(planning)}, check_command(planning.inputs))
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:
@@ -231,7 +233,11 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
 
 
 def _helps(document: Document) -> bool:
-    """Return whether the kubelet starts with any setting tried, or whether the pod fits after a move."""
+    """Return whether any settings may admit a pod, or whether the pod fits after a move."""
     if document["kind"] == "Defragmentation":
         return document.get("moves") is not None or document.get("largest") is not None
-    return bool(document.get("proposals")) or "service" in document.get("current", {})
+    if "proposals" not in document:
+        return False
+    from cpuctl.exports.outcomes import settings_admit
+
+    return settings_admit(cast("AdvisedSettings", document))

@@ -134,6 +134,7 @@ class TrialNode:
                 detail = f"this pod crashes the kubelet ({kind} in {where}): {why}"
                 yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
             case Undetermined(text=why) | Pending(message=why):
+                why = why.replace("(use --devices)", "(use cpuctl plan --devices)")
                 yield subject.spec.note("not-decided", f"whether the node admits it is unknown: {why}")
 
     def _verdict(self, pod: StoredPod) -> Verdict:

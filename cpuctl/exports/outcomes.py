@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
+    from cpuctl.answers.advice import AdvisedSettings
     from cpuctl.answers.decisions import Pod, Refusal, Verdict
     from cpuctl.answers.plan import Summary
     from cpuctl.answers.start import PolicyInPlace, Start
@@ -54,6 +55,15 @@ def is_served(pod: Pod) -> bool:
     """Return whether a pod is admitted and starts with its resource claims, whose CPUs are known."""
     unknown = any("whyUnknown" in each for each in pod.get("claims", ()))
     return pod["outcome"] == "Admitted" and "claimProblem" not in pod and not unknown
+
+
+def settings_admit(advice: AdvisedSettings) -> bool:
+    """Return whether a pod is or may be admitted with the current or any proposed settings."""
+    current = advice["current"]
+    services = [each["service"] for each in advice["proposals"]]
+    services += [current["service"]] if current["start"]["outcome"] == "Started" else []
+    some = any(each["admitted"] or each["undetermined"] for each in services)
+    return some or (bool(services) and not advice["pods"])
 
 
 def what_if_sentence(policy: PolicyInPlace) -> str:

@@ -33,7 +33,6 @@ ADMISSION = (
             Text(
                 "SMT Alignment Error: requested {requested:n} cpus not multiple cpus per core = {perCore:n}"
             ),
-            Text("SMTAlignmentError"),
         ),
         meaning="full-pcpus-only allocates whole cores, and the request is not a multiple of the number "
         f"of threads per core; {_LOOP}",
@@ -53,6 +52,16 @@ ADMISSION = (
         "CPUs and containers placed by older kubelets may occupy single threads of the others",
         fix="reserve whole cores in reservedSystemCPUs, or request fewer CPUs",
         commands=(EXPLAIN, "cpuctl config check -m NODE --kubelet-config CONFIG"),
+    ),
+    Message(
+        code="whole-cores",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(Text("SMTAlignmentError"),),
+        meaning="full-pcpus-only allocates whole cores: the request is not a multiple of the number of "
+        f"threads per core, or too few cores are completely free; {_LOOP}",
+        fix="request a multiple of the number of threads per core, and no more than the free cores have",
+        commands=(EXPLAIN,),
+        general=True,
     ),
     Message(
         code="not-enough-cpus",

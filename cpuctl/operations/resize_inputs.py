@@ -202,7 +202,7 @@ def read_requests(
             from cpuctl.operations.command_lines import planning_command
 
             why = running.outside.get(uid, f"{name} is not admitted here")
-            hint = f"{planning_command(planning.inputs, ['explain', name])} shows why"
+            hint = f"to see why: {planning_command(planning.inputs, ['explain', name])}"
             raise InputError(f"{why}, so it cannot be resized", hint=hint)
     return requests
 

@@ -83,7 +83,7 @@ def test_every_row_is_accepted_as_a_drop_in_or_in_place_of_the_file(
 
 def test_the_pods_that_are_not_admitted_are_named(cpuctl: Cpuctl, config: str) -> None:
     kept = ("--keep", "cpuManagerPolicy", "--keep", "full-pcpus-only")
-    document = answer(cpuctl, *MACHINE, "--kubelet-config", config, *PODS, *kept)
+    document = answer(cpuctl, *MACHINE, "--kubelet-config", config, *PODS, *kept, code=3)
     assert document["current"]["service"]["notAdmitted"] == ["default/web-0", "default/web-1"]
     assert document["pods"] == 2
 
@@ -289,3 +289,48 @@ def test_the_last_line_prints_a_row_as_a_configuration(cpuctl: Cpuctl, config: s
         )
         assert command.endswith(f" --snippet {row['number']}")
         assert cpuctl(*shlex.split(command)[1:], "-q").out == row["snippet"]
+
+
+def test_rows_that_admit_more_pods_are_all_named(cpuctl: Cpuctl) -> None:
+    """Also those that are no better in all, because containers lose their exclusive CPUs."""
+    flags = (
+        "--cpu-manager-policy=static --cpu-manager-policy-options=full-pcpus-only=true --reserved-cpus=0,8"
+    )
+    kept = ("topologyManagerPolicy", "memoryManagerPolicy", "reservedSystemCPUs")
+    words = (
+        *("-T", "a=4/4,1Gi"),
+        *("-T", "b=3/3,1Gi"),
+        *(word for name in kept for word in ("--keep", name)),
+    )
+    words = ("-m", "synthetic:1s8c2t", "--kubelet-args", flags, *words)
+    document = answer(cpuctl, *words)
+    admitted = [row["service"]["admitted"] for row in document["proposals"]]
+    assert (document["current"]["service"]["admitted"], admitted) == (1, [2, 2])
+    assert [row["beatsCurrent"] for row in document["proposals"]] == [False, True]
+    shown = cpuctl("advise", "-q", *words).out
+    assert "\nRows 1 and 2 admit more pods than the current settings.\n" in shown
+
+
+def test_settings_that_admit_no_pod_are_no_advice(cpuctl: Cpuctl) -> None:
+    result = cpuctl("advise", "-q", "-m", "synthetic:1s8c2t", "-T", "web=64/64,1Gi")
+    assert result.code == 3
+    assert "\nNo settings tried admit the pod.\n" in result.out
+    assert "\nNext, to see why: cpuctl explain default/web " in result.out
+
+
+def test_without_moves_the_next_command_explains_the_rejection(cpuctl: Cpuctl) -> None:
+    words = ("--defragment", *FRAGMENTED, "-T", "big=12/12,256Mi")
+    document = answer(cpuctl, *words, code=3)
+    shown = cpuctl("advise", "-q", *words).out
+    assert shown.endswith(f"\nNext, to see why and what would help: {document['next']}\n")
+    explained = cpuctl(*shlex.split(document["next"])[1:], "-q")
+    assert (explained.code, "rejected with" in explained.out) == (3, True)
+
+
+def test_without_a_started_kubelet_the_next_command_checks_its_configuration(cpuctl: Cpuctl) -> None:
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=99")
+    words = ("--defragment", *FRAGMENTED[:2], *flags, "--pods", "fixtures/fragmented/pods.json")
+    document = answer(cpuctl, *words, code=3)
+    assert f"\n  see: {document['next']}\n" in cpuctl("advise", "-q", *words).out
+    assert document["next"].startswith("cpuctl config check ")
+    assert cpuctl(*shlex.split(document["next"])[1:], "-q").code == 3

@@ -365,6 +365,7 @@ def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
     assert (result.code, result.out) == (4, "")
     assert "error: default/db is not admitted (UnexpectedAdmissionError: " in result.err
     assert ", so it cannot be resized" in result.err
+    assert "\nhint: to see why: cpuctl explain default/db " in result.err
 
 
 def test_a_policy_decides_on_admission_but_not_on_resizes(cpuctl: Cpuctl) -> None:

@@ -192,3 +192,15 @@ def test_an_event_of_a_pending_pod_is_recognized_reason_by_reason() -> None:
     )
     assert codes(event) == ["cannot-align", "topology-data-stale", "insufficient-resource"]
     assert recognize(event)[2].values == {"resource": "hugepages-1Gi"}
+
+
+def test_the_reason_of_a_refusal_says_less_than_its_text() -> None:
+    """SMTAlignmentError is the reason both of an odd number of CPUs and of too few free cores."""
+    few = (
+        "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 20, requested CPUs = "
+        "40, CPUs per core = 2"
+    )
+    odd = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
+    assert codes(f"SMTAlignmentError: {few}") == ["too-few-free-cores"]
+    assert codes(f"SMTAlignmentError: {odd}") == ["smt-alignment"]
+    assert codes("SMTAlignmentError") == ["whole-cores"]

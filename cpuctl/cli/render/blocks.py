@@ -4,10 +4,11 @@ from typing import Literal, NamedTuple
 
 
 class Cell(NamedTuple):
-    """Some text and its style, for terminals with colour."""
+    """Some text and its style, for terminals with colour; a *command* never wraps: it is for pasting."""
 
     text: str
     style: str = ""
+    command: bool = False
 
 
 class Column(NamedTuple):

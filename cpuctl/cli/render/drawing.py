@@ -41,7 +41,7 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
     """
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
-    fitted = _fitted(rows, [column.cut for column in table.columns], width, whole=whole)
+    fitted = _fitted(_wrapping(rows), [column.cut for column in table.columns], width, whole=whole)
     if fitted is None and table.split:
         first, second = _halves(table)
         yield from table_lines(first, width, whole=whole)
@@ -69,6 +69,11 @@ def _halves(table: Table) -> tuple[Table, Table]:
     return first, Table((*table.columns[:keys], *table.columns[split:]), rows)
 
 
+def _wrapping(rows: Iterable[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """Blank the commands: they take no part in the choice of widths."""
+    return [tuple(_EMPTY if cell.command else cell for cell in row) for row in rows]
+
+
 def _is_prose(cell: Cell) -> bool:
     text = cell.text.strip()  # continuation lines are indented
     return " " in text and _text_length(text) > _PROSE
@@ -87,7 +92,7 @@ def _row_blocks(rows: Sequence[tuple[Cell, ...]]) -> Iterator[list[Cell]]:
 
 
 def _cleaned(cell: Cell) -> Cell:
-    return cell if cell.text.isprintable() else Cell(printable(cell.text), cell.style)
+    return cell if cell.text.isprintable() else cell._replace(text=printable(cell.text))
 
 
 def _fitted(
@@ -151,7 +156,7 @@ def _shortened(cell: Cell, width: int, where: str) -> Cell:
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
     """Wrap between the largest parts that fit."""
-    if _length(cell) <= width:
+    if cell.command or _length(cell) <= width:
         return [cell]
     lines = [""]
     pattern = next((each for each in (_WHOLE, _WORD) if _longest(each, cell) <= width), _PIECE)

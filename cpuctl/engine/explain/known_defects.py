@@ -58,11 +58,11 @@ _OF_RULE = {
         "for every container or for none",
         f"KEP-5526, Container Scope; {STATIC_MEMORY}",
     ),
-    Rule.NODE_FIT: KnownDefect(
-        "the resource managers run before this check: the pod has already been allocated resources",
-        "kubelet v1.36 pkg/kubelet/kubelet.go",
-    ),
 }
+_ALLOCATED_BEFORE = KnownDefect(
+    "the resource managers run before this check: the pod has already been allocated resources",
+    "kubelet v1.36 pkg/kubelet/kubelet.go",
+)
 _CORES_BEFORE_ASSIGNMENT = KnownDefect(
     "the container already has its CPUs, but full-pcpus-only is checked first: a running pod can "
     "be rejected when its kubelet restarts",
@@ -126,6 +126,8 @@ def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -
     verdict, pod = replay.admission.verdict, replay.scenario.pod
     if known := _OF_RULE.get(decision.rule):
         yield known
+    if decision.rule is Rule.NODE_FIT and _holds_any(replay.after, pod.uid):
+        yield _ALLOCATED_BEFORE
     last = rounds[-1].offers if rounds else ()
     refused_late = decision.provider == "memory" and decision.rule is not Rule.NO_OWN_RESOURCES
     if refused_late and any(offer.status is OfferStatus.NO_HINTS for offer in last):
@@ -151,13 +153,21 @@ def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
     """Yield what another release would do with the pod, or with what it leaves behind."""
     verdict, uid = replay.admission.verdict, pod.uid
     divided = replay.before.cpu.rules.divides(pod)
-    held = replay.after.cpu.state.assignments.keys() | replay.after.memory.state.blocks.keys()
-    if isinstance(verdict, Rejected) and uid in held:
+    if isinstance(verdict, Rejected) and _holds_cpus_or_memory(replay.after, uid):
         yield _STAYS_TAKEN if replay.before.forgets_pods else _STAYS_UNTIL_ANOTHER
     if isinstance(verdict, Rejected) and verdict.message.startswith(_VIOLATES) and not divided:
         yield _REFUSED_SINCE
     if isinstance(verdict, Admitted) and _overlaps(replay, uid):
         yield _OVERLAPS
+
+
+def _holds_cpus_or_memory(node: Node, uid: str) -> bool:
+    return uid in node.cpu.state.assignments or uid in node.memory.state.blocks
+
+
+def _holds_any(node: Node, uid: str) -> bool:
+    """Return whether a resource manager has allocated something to a pod."""
+    return _holds_cpus_or_memory(node, uid) or uid in node.devices.state.held
 
 
 def _overlaps(replay: Replay, uid: str) -> bool:

@@ -84,5 +84,5 @@ def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
 
 def _unreadable(state: StateInput, name: str) -> InputError:
     command = ["cpuctl", "checkpoint", "verify", str(state.path) if state.path else file_argument(name)]
-    hint = f"{shlex.join(command)} shows what a kubelet does with it"
+    hint = f"to see what a kubelet does with it: {shlex.join(command)}"
     return InputError(state.inspection.problem, where=state.source, hint=hint)

@@ -259,3 +259,15 @@ def test_a_column_that_is_shortened_keeps_rows_on_one_line() -> None:
         "web static, sing... 12",
         "db  none            4",
     ]
+
+
+def test_a_command_stays_on_one_line_while_its_neighbours_wrap() -> None:
+    command = Cell("cpuctl explain shop/database -f pods.yaml", command=True)
+    rows = ((Cell("MEANS"), Cell("whole cores only, no odd number")), (Cell("NEXT"), command))
+    message = Table((Column("MESSAGE"), Column("SMT Alignment Error")), rows)
+    assert drawn(message, 30) == [
+        "MESSAGE SMT Alignment Error",
+        "MEANS   whole cores only, no",
+        "        odd number",
+        f"NEXT    {command.text}",
+    ]

@@ -309,3 +309,8 @@ def test_differences_of_init_containers_and_pod_level_resources_are_tried_if_pod
     assert "knows_sidecars" not in without_effect(reported(scenario(MACHINE, pod(app(), init("cpu=1")))))
     name = "passes_over_pod_level_pods"
     assert name not in without_effect(reported(scenario(MACHINE, pod(app(), pod_level=level))))
+
+
+def test_a_pod_that_does_not_fit_was_allocated_nothing_if_it_shares_cpus() -> None:
+    pods = named("a", app("cpu=6")), named("b", app("cpu=4"))
+    assert defects(reported(scenario(EIGHT, *pods, fit=True))) == []

@@ -78,7 +78,7 @@ def test_what_cannot_be_decided_is_a_note() -> None:
     assert linted(pod(app("example.com/gpu=1", "example.com/gpu=1")), STATIC, trial()) == [
         (
             "note not-decided spec: whether the node admits it is unknown: it requests example.com/gpu, "
-            "which is not described (use --devices)"
+            "which is not described (use cpuctl plan --devices)"
         )
     ]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.exports.outcomes import settings_admit
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -104,30 +105,36 @@ def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
 def _verdict(document: AdvisedSettings) -> Iterator[str]:
     current, proposals = document["current"], document["proposals"]
     better = [each for each in proposals if each["beatsCurrent"]]
-    if current["start"]["outcome"] != "Started":
-        if proposals:
-            yield "The kubelet starts with each of these settings; none is better than the others."
-        else:
-            yield "As far as is known, the kubelet starts with none of the settings tried."
+    if current["start"]["outcome"] != "Started" and not proposals:
+        yield "As far as is known, the kubelet starts with none of the settings tried."
+    elif not settings_admit(document):
+        yield f"No settings tried admit {'the pod' if document['pods'] == 1 else 'any of the pods'}."
+    elif current["start"]["outcome"] != "Started":
+        yield "The kubelet starts with each of these settings; none is better than the others."
     elif not proposals:
         yield "No settings tried are better than the current ones."
     elif better:
-        yield from _better(better, current["service"]["admitted"])
+        more = [each for each in proposals if each["service"]["admitted"] > current["service"]["admitted"]]
+        yield from _better(more, [each for each in better if each not in more])
     elif current["unbeaten"]:
         yield "Each row is better than the others in some column, and worse in another."
     else:
         yield "No row is better than another."
 
 
-def _better(proposals: Sequence[ProposedSettings], admitted: int) -> Iterator[str]:
+def _better(more: Sequence[ProposedSettings], as_many: Sequence[ProposedSettings]) -> Iterator[str]:
     """Name the rows that are better; those that admit more pods may be worse in other columns."""
-    more = [str(each["number"]) for each in proposals if each["service"]["admitted"] > admitted]
-    as_many = [str(each["number"]) for each in proposals if each["service"]["admitted"] == admitted]
     if more:
-        yield f"{_rows(more)} {'admits' if len(more) == 1 else 'admit'} more pods than the current settings."
+        admit = "admits" if len(more) == 1 else "admit"
+        yield f"{_rows(_numbers(more))} {admit} more pods than the current settings."
     if as_many:
         are = "is" if len(as_many) == 1 else "are"
-        yield f"{_rows(as_many)} {are} better than the current settings, and not worse in any column."
+        rows = _rows(_numbers(as_many))
+        yield f"{rows} {are} better than the current settings, and not worse in any column."
+
+
+def _numbers(proposals: Sequence[ProposedSettings]) -> list[str]:
+    return [str(each["number"]) for each in proposals]
 
 
 def _rows(numbers: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.exports.outcomes import rejection_text
 from cpuctl.phrases import counted
@@ -22,7 +22,8 @@ _ENDED = {
 def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001
     """Lay out a plan of moves."""
     if "steps" not in document:
-        yield start_block(document["start"], f"Kubelet {document['kubelet']['version']}")
+        who = f"Kubelet {document['kubelet']['version']}"
+        yield start_block(document["start"], who, document.get("next", ""))
         return
     yield Lines(tuple(_opening(document)))
     if document["steps"]:
@@ -30,6 +31,8 @@ def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> It
         rows = tuple(_row(number, step) for number, step in enumerate(document["steps"], 1))
         yield Table(columns, rows)
     yield Lines(tuple(_below(document)))
+    if command := document.get("next"):
+        yield next_line("to see why and what would help", command)
 
 
 def _opening(document: FoundMoves) -> Iterator[Cell]:

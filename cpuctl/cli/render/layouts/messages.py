@@ -79,7 +79,7 @@ def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[t
     if each["fix"] is not None:
         yield "FIX", Cell(each["fix"])
     for command in each["commands"]:
-        yield "NEXT", Cell(command)
+        yield "NEXT", Cell(command, command=True)
 
 
 def _where(each: FoundMessage) -> str:

@@ -119,7 +119,7 @@ def _in_vain(search: Search, wanted: str) -> str:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['leftOut']}" if search["leftOut"] else ""
     if search["kind"] == "request":
-        return f"never {wanted} ({counted(search['runs'], 'run')})"
+        return f"none tried is {wanted} ({counted(search['runs'], 'run')})"
     return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
 
 

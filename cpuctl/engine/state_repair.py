@@ -382,6 +382,7 @@ def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> s
 
 _SHOWN = 3
 _REMOVE = f"{DRAIN}, or remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}"
+_DROPPED = "computed again without the dropped entries"
 _REASONS = {
     None: "the totals do not match the entries",
     DriftKind.BENIGN: "memory has changed only by an amount that is normal after a reboot",
@@ -431,7 +432,8 @@ def repair_memory_state(
     verdict = restore(new)
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)
-        why = _REASONS[drift.kind if drift else None]
+        matched = isinstance(restore(state), MemoryManagerState)
+        why = _DROPPED if matched else _REASONS[drift.kind if drift else None]
         return Repaired(new, (*actions, RepairAction(did=ActionKind.TABLES, reason=why)))
     return NotRepaired(_why_not(verdict), DRAIN)
 

@@ -123,9 +123,8 @@ def test_names_of_pods_that_are_no_longer_running(tmp_path: Path, cpuctl: Cpuctl
     words = ("-m", named_report(tmp_path / "report"), "--pods", str(tmp_path / "pods.json"))
     verified = json.loads(cpuctl("checkpoint", "verify", *words, "-o", "json").out)
     messages = [each["message"] for each in verified["findings"] if each["code"] == "owner-gone"]
-    assert messages == [
-        "shop/db-0/app: the pod is not running; its resources are released when the next pod is admitted"
-    ]
+    released = "its CPUs are released in the CPU Manager's next pass (cpuManagerReconcilePeriod)"
+    assert messages == [f"shop/db-0/app: the pod is not running; {released}"]
     planned = cpuctl("plan", *words, "-T", "a=2/2,1Gi", "--exit-zero")
     assert "the state files have pods that are not running here (shop/db-0)" in " ".join(planned.err.split())
 

@@ -129,6 +129,7 @@ _CODES = {
     OwnerStatus.CONTAINER_GONE: "container-gone",
 }
 _LATER = "its resources are released when the next pod is admitted"
+_SOON = "its CPUs are released in the CPU Manager's next pass (cpuManagerReconcilePeriod)"
 
 
 def gone_findings(
@@ -136,12 +137,13 @@ def gone_findings(
 ) -> Iterator[StateFinding]:
     """Report the entries whose pod or container no longer exists."""
     entries: Mapping[str, Mapping[str, object]] = state.entries
+    later = _SOON if file_name == CPU_FILE else _LATER
     for uid, name, status in gone(entries, owners):
         yield StateFinding(
             severity=Severity.WARNING,
             code=_CODES[status],
             place=StatePlace(file_name, uid, name),
-            message=f"{owners.name(uid, name)}: {GONE[status]}; {_LATER}",
+            message=f"{owners.name(uid, name)}: {GONE[status]}; {later}",
             fix=REPAIR_WITH_PODS,
         )
 

@@ -13,12 +13,16 @@ from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import PODS, RUNNING, Case, container, cpu_note, cpu_warning, pod, state
 
 ENTRIES = CPU_STATE.entries
+LATER = {
+    "cpu_manager_state": "its CPUs are released in the CPU Manager's next pass (cpuManagerReconcilePeriod)",
+    "memory_manager_state": "its resources are released when the next pod is admitted",
+}
 
 
 def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -> StateFinding:
     return cpu_warning(
         code="owner-gone" if uid == GONE else "container-gone",
-        message=f"{what}; its resources are released when the next pod is admitted",
+        message=f"{what}; {LATER[file_name]}",
         fix="cpuctl checkpoint repair --pods FILE",
     ).at(StatePlace(file_name, uid, name))
 

@@ -412,3 +412,22 @@ def test_options_in_flags_of_their_own_stay(cpuctl: Cpuctl) -> None:
     assert repeated, commands
     assert all(options in command for command in repeated)
     assert cpuctl(*shlex.split(repeated[0])[1:], "-q").code == YES
+
+
+@pytest.mark.parametrize("copies", ["max", "3"])
+def test_pods_that_do_not_fit_once_are_explained(copies: str, cpuctl: Cpuctl) -> None:
+    """The first copies are the pods themselves."""
+    stated = cpuctl("plan", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "--repeat", copies, "-q")
+    (command,) = proposed(stated.out)
+    assert command.startswith("explain default/a ")
+    assert cpuctl(*shlex.split(command), "-q").code == NO
+
+
+def test_a_copy_that_does_not_fit_leads_to_what_is_left(cpuctl: Cpuctl) -> None:
+    stated = cpuctl("plan", *MACHINE, *STATIC, "-T", "a=12/12,1Gi", "--repeat", "4", "-q")
+    assert (stated.code, "copies of all pods fit" in stated.out) == (NO, True)
+    (command,) = proposed(stated.out)
+    assert command.startswith("plan --capacity --repeat 4 ")
+    again = cpuctl(*shlex.split(command), "-q").out
+    assert "LARGEST REQUEST" in again
+    assert not list(proposed(again))

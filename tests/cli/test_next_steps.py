@@ -431,3 +431,12 @@ def test_a_copy_that_does_not_fit_leads_to_what_is_left(cpuctl: Cpuctl) -> None:
     again = cpuctl(*shlex.split(command), "-q").out
     assert "LARGEST REQUEST" in again
     assert not list(proposed(again))
+
+
+def test_the_purpose_of_assumed_devices_is_stated(cpuctl: Cpuctl) -> None:
+    stated = cpuctl("plan", "-m", "synthetic:2s2n8c2t", "-f", "fixtures/devices/pods.yaml", "-q").out
+    assert "\nNext, to assume enough devices: cpuctl plan -m synthetic:2s2n8c2t --assume-devices " in stated
+    assumed = cpuctl(
+        "plan", "-m", "synthetic:2s2n8c2t", "-f", "fixtures/devices/pods.yaml", "--assume-devices"
+    )
+    assert re.search(r"nvidia\.com/gpu +1 +0 +-$", assumed.out, re.MULTILINE)

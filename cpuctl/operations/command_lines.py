@@ -98,12 +98,25 @@ def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags:
     from cpuctl.engine.ordering import PodOrder
 
     refused = plan.refused
-    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
-    if refused is None or not again:
+    # The first copies are the pods themselves.
+    first = plan.repetition is None or plan.repetition.fitted == 0
+    if refused is None or not first or planner.options.order is not PodOrder.GIVEN:
         return ""
     equivalent = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(equivalent) == 1 else refused.uid
     return planning_command(inputs, ("explain", name), flags)
+
+
+def capacity_command(planner: Planner, plan: Plan) -> str:
+    """Write the command line that shows what is left besides the same copies, if one was rejected."""
+    from cpuctl.engine.ordering import PodOrder
+
+    options = planner.options
+    if plan.refused is None or options.rounds is None or options.capacity:
+        return ""
+    again = options.order is PodOrder.GIVEN
+    flags = (option_names.CAPACITY, option_names.REPEAT, str(options.rounds))
+    return planning_command(planner.planning.inputs, ("plan", *flags)) if again else ""
 
 
 def lint_command(inputs: PlanningInputs) -> str:

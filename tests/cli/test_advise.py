@@ -266,11 +266,11 @@ def test_an_undetermined_start_has_its_reason_and_may_be_better(cpuctl: Cpuctl) 
     words = (*RECORDED, *PODS, *(word for name in kept for word in ("--keep", name)))
     search = answer(cpuctl, *words)["search"]
     assert search["undetermined"] > 0
-    assert ["its flags are unknown" in each for each in search["whyUndetermined"]] == [True]
+    assert ["no kubelet configuration was found" in each for each in search["whyUndetermined"]] == [True]
     shown = cpuctl("advise", "-q", *words).out
     assert f"{search['undetermined']} undetermined); the undetermined ones may be better." in shown
     assert (
-        "\nIt is unknown whether the kubelet starts with the undetermined ones: its flags are unknown"
+        "\nIt is unknown whether the kubelet starts with the undetermined ones: no kubelet configuration"
         in shown
     )
 

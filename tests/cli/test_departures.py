@@ -132,19 +132,22 @@ def test_state_files_that_prevent_a_rollback_link_to_their_departure(cpuctl: Cpu
     assert departures.ROLLBACK in cpuctl(*verify[:-1], "1.35", *off, columns=1000).out
 
 
-def test_every_departure_is_linked_to_or_says_why_not() -> None:
-    texts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    anchors = {
-        re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-"): text for name, text in texts.items()
-    }
+NOT_LINKED = {
+    "oom-scores-of-burstable-pods": "explain and config check do not show OOM scores",
+    "the-schedulers-minimum": "the minimum does not affect admission",
+    "gate-off-in-the-api-server": "explain and config check are about the kubelet",
+    "messages-for-unknown-fields": "the messages themselves name the field",
+}
+"""The departures that no command links to, and why."""
+
+
+def test_every_other_departure_is_linked_to() -> None:
+    names = re.findall(r"^## (.*?)$", PAGE, re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-") for name in names}
     named = {
         text.partition("#")[2] for name, text in vars(departures).items() if name.isupper() and "#" in text
     }
     named.discard("")  # the page itself
-    assert named == {
-        anchor
-        for anchor, text in anchors.items()
-        if not re.search(r"No\s+command\s+links\s+to\s+this\s+section,\s+because ", text)
-    }
+    assert named == {*anchors} - {*NOT_LINKED}
     tested_elsewhere = {departures.CGROUP_V1, departures.RESTARTS, departures.ROLLBACK}
     assert {line.partition("#")[2] for line in {*POINTING, *tested_elsewhere}} == named

@@ -211,7 +211,7 @@ SHOWN: Mapping[str, Shown] = {
         "cgroupsPerQOS: false\nenforceNodeAllocatable: [none]\n", "is not supported unless", STARTS
     ),
     "collects_locked_gates": check(
-        "", "): cannot set", "): [cannot set", "--feature-gates", "CPUManager=false,APIListChunking=false"
+        "", ": cannot set", ": [cannot set", "--feature-gates", "CPUManager=false,APIListChunking=false"
     ),
     "enforces_compressible": check(
         "enforceNodeAllocatable: [pods, system-reserved-compressible]\nsystemReservedCgroup: /s\n",

@@ -414,6 +414,7 @@ def test_options_in_flags_of_their_own_stay(cpuctl: Cpuctl) -> None:
     assert cpuctl(*shlex.split(repeated[0])[1:], "-q").code == YES
 
 
+<<<<<<< HEAD
 def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuctl) -> None:
     repaired, dropins = tmp_path / "repaired", tmp_path / "conf.d"
     words = (NODE, "--kubelet-version", "1.36", "--write-state", str(repaired), "-q")
@@ -428,3 +429,31 @@ def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuct
     machine = "fixtures/machines/2s-8numa-64cpu.tar.xz"
     verified = cpuctl("checkpoint", "verify", str(repaired), "-m", machine, "-q").out
     assert f"  see: cpuctl config check -m {machine} --state {repaired}\n" in verified
+=======
+@pytest.mark.parametrize("copies", ["max", "3"])
+def test_pods_that_do_not_fit_once_are_explained(copies: str, cpuctl: Cpuctl) -> None:
+    """The first copies are the pods themselves."""
+    stated = cpuctl("plan", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "--repeat", copies, "-q")
+    (command,) = proposed(stated.out)
+    assert command.startswith("explain default/a ")
+    assert cpuctl(*shlex.split(command), "-q").code == NO
+
+
+def test_a_copy_that_does_not_fit_leads_to_what_is_left(cpuctl: Cpuctl) -> None:
+    stated = cpuctl("plan", *MACHINE, *STATIC, "-T", "a=12/12,1Gi", "--repeat", "4", "-q")
+    assert (stated.code, "copies of all pods fit" in stated.out) == (NO, True)
+    (command,) = proposed(stated.out)
+    assert command.startswith("plan --capacity --repeat 4 ")
+    again = cpuctl(*shlex.split(command), "-q").out
+    assert "LARGEST REQUEST" in again
+    assert not list(proposed(again))
+
+
+def test_the_purpose_of_assumed_devices_is_stated(cpuctl: Cpuctl) -> None:
+    stated = cpuctl("plan", "-m", "synthetic:2s2n8c2t", "-f", "fixtures/devices/pods.yaml", "-q").out
+    assert "\nNext, to assume enough devices: cpuctl plan -m synthetic:2s2n8c2t --assume-devices " in stated
+    assumed = cpuctl(
+        "plan", "-m", "synthetic:2s2n8c2t", "-f", "fixtures/devices/pods.yaml", "--assume-devices"
+    )
+    assert re.search(r"nvidia\.com/gpu +1 +0 +-$", assumed.out, re.MULTILINE)
+>>>>>>> wt-q3

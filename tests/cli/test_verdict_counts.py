@@ -50,7 +50,7 @@ def test_the_reason_of_the_verdict_is_among_the_errors(cpuctl: Cpuctl, tmp_path:
     (tmp_path / "kubelet.yaml").write_text(TWO_REASONS)
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-config", str(tmp_path / "kubelet.yaml"))
     shown = cpuctl("config", "check", *words).out
-    assert "\n2 errors, 0 warnings (the failed start is an error)\n" in shown
+    assert "\n2 errors, 0 warnings (including the failed start)\n" in shown
     document = json.loads(cpuctl("config", "check", *words, "-o", "json").out)
     errors = [each["setting"] for each in document["findings"] if each["severity"] == "error"]
     assert errors == ["reservedSystemCPUs", "cpuManagerPolicyOptions.no-such-option"]

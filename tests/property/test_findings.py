@@ -101,7 +101,7 @@ def check_nodes(machine: Machine, info: MachineInfo, stated: str) -> None:
     if "treats packages as NUMA nodes" in stated:
         assert not machine.numa_nodes
         assert machine.numa_known == ("the kernel shows no NUMA nodes" in stated)
-        assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", stated) == nodes
+        assert numbers(r"counts \d+ NUMA nodes? \(IDs? ([-\d, ]+)\)", stated) == nodes
     if "the kubelet counts no NUMA node" in stated:
         assert nodes == []
     missing = [node.id for node in machine.numa_nodes if node.memory_bytes is None]

@@ -86,9 +86,7 @@ def planned_document(
 
     from cpuctl.answering.metrics import metrics_answer
 
-    following: answers.FollowingPart = (
-        {"explain": explain} if explain else _next(planner.planning, plan, plan.node)
-    )
+    following: answers.FollowingPart = {"explain": explain} if explain else _next(planner, plan, plan.node)
     parts: answers.PlanParts = {
         **_driver(plan.node),
         "metrics": metrics_answer(plan.node),
@@ -102,11 +100,15 @@ def planned_document(
     return document
 
 
-def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
-    """Return the command for pods that request unknown resources, break rules, or get no CPUs by policy."""
+def _next(planner: Planner, plan: Plan, node: Node) -> answers.FollowingPart:
+    """Return the command for pods that request unknown resources, break rules, or get no CPUs by policy.
+
+    If none of that applies, copies that do not fit need more room.
+    """
+    from cpuctl.operations.command_lines import capacity_command
     from cpuctl.pods.model import QosClass
 
-    command = ""
+    planning, command = planner.planning, capacity_command(planner, plan)
     if any(isinstance(each.verdict, Undetermined) for each in plan.admissions):
         from cpuctl.operations.command_lines import assuming_command
 
@@ -120,7 +122,7 @@ def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
         if QosClass.GUARANTEED in admitted:
             from cpuctl.operations.command_lines import advise_command
 
-            command = advise_command(planning)
+            command = advise_command(planning) or command
     return {"next": command} if command else {}
 
 

@@ -331,6 +331,8 @@ def _shortage(refused: Rejected) -> str:
     requested, free, capacity = (
         _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
     )
+    if resource == "pods":
+        return f"the node has {details['used']} pods, and at most {capacity} (maxPods)"
     have = f"{free} of {capacity} are free" if details["capacity"] else "the node has none"
     return f"the pod requests {requested} of {resource}, but {have}"
 

@@ -93,7 +93,7 @@ def next_step(command: str) -> Lines:
     """Return the next command, and its purpose, which follows from its verb."""
     purposes = {
         "cpuctl advise ": "to get settings with exclusive CPUs",
-        "cpuctl plan ": "to see what is free and what else fits",
+        "cpuctl plan --capacity ": "to see what is free and what else fits",
         "cpuctl pods lint ": "to see where to change the manifests",
     }
     known = (what for verb, what in purposes.items() if command.startswith(verb))

@@ -59,6 +59,8 @@ def _granted_rows(pod: Pod) -> Iterator[tuple[Cell, ...]]:
 def _aligned(container: Container) -> Cell:
     if "devicesAligned" not in container:
         return Cell("")
+    if container["devicesAligned"] and container["isolation"] == "host":
+        return Cell("-")  # it runs on the CPUs of all NUMA nodes
     return Cell("yes") if container["devicesAligned"] else Cell("no", "yellow")
 
 

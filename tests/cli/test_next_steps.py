@@ -414,7 +414,6 @@ def test_options_in_flags_of_their_own_stay(cpuctl: Cpuctl) -> None:
     assert cpuctl(*shlex.split(repeated[0])[1:], "-q").code == YES
 
 
-<<<<<<< HEAD
 def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuctl) -> None:
     repaired, dropins = tmp_path / "repaired", tmp_path / "conf.d"
     words = (NODE, "--kubelet-version", "1.36", "--write-state", str(repaired), "-q")
@@ -429,7 +428,8 @@ def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuct
     machine = "fixtures/machines/2s-8numa-64cpu.tar.xz"
     verified = cpuctl("checkpoint", "verify", str(repaired), "-m", machine, "-q").out
     assert f"  see: cpuctl config check -m {machine} --state {repaired}\n" in verified
-=======
+
+
 @pytest.mark.parametrize("copies", ["max", "3"])
 def test_pods_that_do_not_fit_once_are_explained(copies: str, cpuctl: Cpuctl) -> None:
     """The first copies are the pods themselves."""
@@ -456,4 +456,3 @@ def test_the_purpose_of_assumed_devices_is_stated(cpuctl: Cpuctl) -> None:
         "plan", "-m", "synthetic:2s2n8c2t", "-f", "fixtures/devices/pods.yaml", "--assume-devices"
     )
     assert re.search(r"nvidia\.com/gpu +1 +0 +-$", assumed.out, re.MULTILINE)
->>>>>>> wt-q3

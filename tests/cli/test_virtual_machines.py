@@ -148,7 +148,7 @@ def test_amounts_are_marked_as_computed(cpuctl: Cpuctl) -> None:
     )
     assert (memory["quantity"], memory["how"]) == ("4520Mi", "derived")
     assert memory["rule"] == "computed by KubeVirt 1.9"
-    assert "gets 1 exclusive CPU with" not in cpuctl("pods", "show", "-f", GUEST).out
+    assert "qualifies for 1 exclusive CPU with" not in cpuctl("pods", "show", "-f", GUEST).out
 
 
 def test_guests_without_an_architecture_have_the_nodes() -> None:

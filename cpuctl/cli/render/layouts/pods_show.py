@@ -147,7 +147,9 @@ def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
                 cpus = counted(container["exclusiveCPUs"]["countAfter"], "exclusive CPU")
                 shown = changes if wide else changes[:_CHANGES_SHOWN]
                 more = f"; {len(changes) - len(shown)} more (-o wide)" if len(changes) > len(shown) else ""
-                yield Cell(f"  {container['name']} gets {cpus} with {'; '.join(map(_change, shown))}{more}")
+                yield Cell(
+                    f"  {container['name']} qualifies for {cpus} with {'; '.join(map(_change, shown))}{more}"
+                )
 
 
 def _change(change: Change) -> str:

@@ -239,7 +239,7 @@ def test_a_truncated_file_of_a_recording_is_verified_through_the_recording(
     recording = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     (recording / "var/lib/kubelet/cpu_manager_state").write_text('{"policyName":')
     refused = cpuctl("checkpoint", "dump", *option, str(recording))
-    assert f"hint: cpuctl checkpoint verify {recording} shows" in refused.err
+    assert f"hint: to see what a kubelet does with it: cpuctl checkpoint verify {recording}\n" in refused.err
 
 
 def test_without_state_files_a_hint_says_what_to_specify(cpuctl: Cpuctl) -> None:

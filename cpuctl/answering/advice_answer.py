@@ -62,7 +62,8 @@ def _next(
     """Return the command that prints the first proposal for kubelets, or explains why nothing helps."""
     from cpuctl.operations.command_lines import check_command, planning_command, snippet_command
 
-    if proposals:
+    pods = len(planning.incoming) + len(planning.initial.running)
+    if any(each["service"]["admitted"] or each["service"]["undetermined"] or not pods for each in proposals):
         # An interrupted search finds the same again if it ends after as many settings.
         search = options._replace(budget=advice.tried) if advice.ended == "stopped" else options
         best = min(proposals, key=lambda each: ("policy" in each, not each["beatsCurrent"]))

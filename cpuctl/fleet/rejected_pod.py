@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.documents.files import STDIN
 from cpuctl.engine.outcome import Rejected
 from cpuctl.errors import CpuctlError
 from cpuctl.inputs.sources import Sources
@@ -27,6 +27,8 @@ def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: M
     The command does not know the other pods of the fleet, so it is only proposed if the node rejects the pod
     for the same reason without them. *releases* are those of Nodes, by name.
     """
+    if not all(Path(name).is_file() or Path(name).is_dir() for name in inputs.filenames):
+        return ""  # a pipe can be read only once
     sources = {node["node"]: node["source"] for node in document["nodes"] if node["outcome"] == "Read"}
     for pod in document["pods"]:
         node = pod["node"]
@@ -34,7 +36,7 @@ def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: M
             continue
         name = f"{pod['namespace']}/{pod['name']}"
         alone = _on_one_node(inputs, sources[node], releases.get(node, ""))
-        if inputs.policy is None and STDIN not in inputs.filenames and _reason(alone, name) == pod["reason"]:
+        if inputs.policy is None and _reason(alone, name) == pod["reason"]:
             return planning_command(alone, ("explain", name))
         return ""
     return ""

@@ -142,4 +142,7 @@ def test_numbers_of_pages_that_were_tried_in_vain_are_shown(cpuctl: Cpuctl, tmp_
     assert {each["numaNode"]: each["after"] for each in document["triedHugePages"]} == {0: 3, 1: 2}
     words = ("-q", "-m", machine, "--kubelet-args", ALIGNED, "-f", str(tmp_path / "pod.json"))
     shown = " ".join(cpuctl("explain", *words, columns=400).out.split())
-    assert "more 1Gi pages on one NUMA node never admitted (tried up to 3 on node 0, 2 on node 1)" in shown
+    assert (
+        "more 1Gi pages on one NUMA node "
+        "not admitted with up to 3 on node 0, 2 on node 1 (more were not tried)" in shown
+    )

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -444,3 +445,14 @@ def test_a_rejected_pod_is_explained_on_its_node(cpuctl: Cpuctl) -> None:
     machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
     last = cpuctl("fleet", "plan", machine, *config, *full, "-q").out.splitlines()[-1]
     assert last.startswith("Next, to see what each node has free: cpuctl fleet list ")
+
+
+def test_a_manifest_that_can_be_read_only_once_is_not_read_again(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    pipe = tmp_path / "pods.yaml"
+    os.mkfifo(pipe)
+    text = (ROOT / "fixtures" / "fleet" / "new.yaml").read_text()
+    writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
+    writer.start()
+    config = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    answer = cpuctl("fleet", "plan", "fixtures/fleet/recordings", "-f", str(pipe), *config, "-q")
+    assert (answer.code, "cpuctl explain" in answer.out) == (3, False)

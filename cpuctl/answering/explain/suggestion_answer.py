@@ -61,8 +61,8 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
             "pageKiB": each.kib,
             "before": each.before,
             "after": each.after,
-            "command": f"echo {each.after} > /sys/devices/system/node/node{each.numa_node}/hugepages/"
-            f"hugepages-{each.kib}kB/nr_hugepages",
+            "command": f"echo {each.after} | sudo tee /sys/devices/system/node/node{each.numa_node}/"
+            f"hugepages/hugepages-{each.kib}kB/nr_hugepages",
             "removesMemoryState": without_state,
         }
         for each in tried

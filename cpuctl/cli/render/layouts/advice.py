@@ -43,7 +43,7 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
 
 
 def _purpose(document: AdvisedSettings, command: str) -> str:
-    if document["proposals"]:
+    if " --snippet " in command:
         return f"to print row {command.rpartition(' ')[2]} as a KubeletConfiguration"
     started = document["current"]["start"]["outcome"] == "Started"
     return "to see why" if started else "to see what to change"

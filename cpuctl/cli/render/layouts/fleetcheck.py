@@ -71,10 +71,13 @@ def _text(finding: NodeFinding) -> str:
 
 def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
     """Yield the complete texts of a finding that has gaps, with the names of the nodes."""
-    pattern = re.compile(".+".join(map(re.escape, _text(finding).split(_GAP))))
-    kind = (finding["check"], finding["severity"], finding["code"])
+    text = _text(finding)
+    if _GAP not in text:
+        return
+    pattern = re.compile(".+".join(map(re.escape, text.split(_GAP))))
+    kind, names = (finding["check"], finding["severity"], finding["code"]), {*finding["nodes"]}
     for node in nodes:
-        if node["outcome"] == "Read" and node["node"] in finding["nodes"] and _GAP in _text(finding):
+        if node["outcome"] == "Read" and node["node"] in names:
             for each in node["findings"]:
                 if (each["check"], each["severity"], each["code"]) == kind and pattern.fullmatch(_text(each)):
                     yield f"{node['node']}: {_text(each)}"

@@ -72,7 +72,7 @@ def _pages_in_vain(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
             if each["pageKiB"] == kib and each["after"] > each["before"]:
                 by_count.setdefault(each["after"], []).append(each["numaNode"])
         counts = (f"{count} on {named(CPUSet.of(nodes), 'node')}" for count, nodes in by_count.items())
-        result = f"never {_wanted(document)} (tried up to {', '.join(counts)})"
+        result = f"not {_wanted(document)} with up to {', '.join(counts)} (more were not tried)"
         yield (
             Cell(f"more {size} pages on one NUMA node"),
             Cell(result if by_count else "no NUMA node has memory for them"),
@@ -126,7 +126,7 @@ def _in_vain(search: Search, wanted: str) -> str:
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
     """Return the command that allocates the pages, on the first NUMA node where that helps."""
     for pages in document.get("hugePages", ())[:1]:
-        yield next_line("to allocate the huge pages until the next reboot", pages["command"])
+        yield next_line("on the node, to allocate the huge pages until the next reboot", pages["command"])
 
 
 def runs_line(document: ExplainedDecision) -> str:

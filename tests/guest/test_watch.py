@@ -69,7 +69,7 @@ def test_every_change_is_reported_soon_with_the_kernels_values(watched: Watched)
     quota = watched.step("Found", "quota-on-exclusive")
     assert quota["kernel"].split()[0] in quota["data"]["finding"]["detected"]
     added = watched.step("PodAdded")
-    assert (added["data"]["pod"]["pod"], added["event_data"]["pod"]["exclusive"]) == (
+    assert (added["data"]["pod"]["pod"], added["data"]["pod"]["exclusive"]) == (
         "shop/gone",
         [{"container": "worker", "cpus": added["kernel"]}],
     )

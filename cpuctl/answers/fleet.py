@@ -102,8 +102,7 @@ class ListedNode(NodeName, AssumedPart):
     free: FreeCPUs | None
     """Null if the kubelet has no static CPU Manager policy or would not start."""
     facts: dict[str, str]
-    """Everything that makes up the kind: the kubelet's release, its unusual settings,
-    and its machine."""
+    """Everything that makes up the kind: the kubelet's release, its unusual settings, and its machine."""
 
 
 FleetNode = ListedNode | UnreadableNode

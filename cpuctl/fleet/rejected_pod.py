@@ -27,18 +27,15 @@ def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: M
     The command does not know the other pods of the fleet, so it is only proposed if the node rejects the pod
     for the same reason without them. *releases* are those of Nodes, by name.
     """
-    if not all(Path(name).is_file() or Path(name).is_dir() for name in inputs.filenames):
-        return ""  # a pipe can be read only once
+    read_once = not all(Path(name).is_file() or Path(name).is_dir() for name in inputs.filenames)
+    if inputs.policy is not None or read_once:
+        return ""
     sources = {node["node"]: node["source"] for node in document["nodes"] if node["outcome"] == "Read"}
     for pod in document["pods"]:
-        node = pod["node"]
-        if pod["outcome"] != "Rejected" or node is None or not sources.get(node):
-            continue
-        name = f"{pod['namespace']}/{pod['name']}"
-        alone = _on_one_node(inputs, sources[node], releases.get(node, ""))
-        if inputs.policy is None and _reason(alone, name) == pod["reason"]:
-            return planning_command(alone, ("explain", name))
-        return ""
+        if pod["outcome"] == "Rejected" and (source := sources.get(pod["node"] or "")):
+            name = f"{pod['namespace']}/{pod['name']}"
+            alone = _on_one_node(inputs, source, releases.get(pod["node"] or "", ""))
+            return planning_command(alone, ("explain", name)) if _reason(alone, name) == pod["reason"] else ""
     return ""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.release_effects import Effects
+from cpuctl.engine.start import Started
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     CheckOf = Callable[[str], str]
     """Writes the command that checks the same configuration for a kubelet version."""
-
-_SIDES: Final = ("from", "to")
 
 
 def versions_document(
@@ -109,7 +108,7 @@ def _next(
 ) -> answers.StartsPart:
     """Describe both starts; if both succeed without the node's state files, the next command checks those."""
     starts = _starts(outcomes, versions, check_of)
-    if unseen and all(starts["start"][side]["outcome"] == "Started" for side in _SIDES):
+    if unseen and all(isinstance(outcome, Started) for outcome in outcomes):
         return {**starts, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
     return starts
 

@@ -251,8 +251,8 @@ def _planned(
     from cpuctl.fleet.plan_nodes import NodeSurveyor
 
     cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
-    asked = cluster.fleet_inputs(inputs, given.pods)
-    surveyor = NodeSurveyor(asked)
+    surveyed = cluster.fleet_inputs(inputs, given.pods)
+    surveyor = NodeSurveyor(surveyed)
     rows = []
     if fleet.recordings:
         answers = ask_fleet(fleet, surveyor, replace(style, output=ListOutput.JSON))
@@ -264,4 +264,4 @@ def _planned(
         document = fleet_plan_document(
             inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
         )
-    return document, asked.releases
+    return document, surveyed.releases

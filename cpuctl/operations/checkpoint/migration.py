@@ -120,9 +120,11 @@ def _proven(
 
 def _refused(change: FileChange, verdict: StateVerdict, start: NotStarted) -> FileChange:
     """Refuse a file with what the kubelet says of it or, if another file is the obstacle, with its name."""
-    reason = start_notes(verdict.refusals.get(change.file_name, start), " with it")
-    if verdict.refusals and change.file_name not in verdict.refusals:
-        reason = f"{next(iter(verdict.refusals))} must be repaired first"
+    refusals = verdict.refusals
+    if refusals and change.file_name not in refusals:
+        reason = f"{next(iter(refusals))} must be repaired first"
+    else:
+        reason = start_notes(refusals.get(change.file_name, start), " with it")
     return replace(change, refused=Refused(reason, REPAIR))
 
 

@@ -105,14 +105,12 @@ def _closing(document: Audit) -> Iterator[Cell]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
-    machine = document["sources"].get("machine")
-    if document["node"]["cpuManagerState"] == "missing" and machine and machine["from"] == "live":
+    machine, missing = document["sources"].get("machine"), document["node"]["cpuManagerState"] == "missing"
+    if missing and machine and machine["from"] == "live":
         yield Cell(
             "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
         )
-    elif document["node"]["cpuManagerState"] == "missing" or any(
-        each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]
-    ):
+    elif missing or any(each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]):
         yield next_cell("on the node while its pods run", "sudo cpuctl capture NODE.tar.gz")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

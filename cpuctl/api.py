@@ -403,6 +403,6 @@ def _explained(planning: Planning, found: Explained | EngineNotStarted) -> Expla
         pod=found.admission.pod.full_name,
         rule=answer["decision"]["rule"],
         why=answer["decision"]["why"],
-        suggestions=tuple(each["words"] for each in answer["suggestions"]),
+        suggestions=tuple(each["text"] for each in answer["suggestions"]),
         answer=answer,
     )

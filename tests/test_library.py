@@ -299,7 +299,7 @@ def test_notes_about_inputs_are_reported(node: cpuctl.Node, tmp_path: Path) -> N
     text = POD.replace("NAME", "web").replace("CPUS", "1") + "---\napiVersion: v1\nkind: Service\n"
     [web] = cpuctl.read_pods(written(tmp_path, text.replace("image: a", "image: a, command: [b]")))
     node.admit(web)
-    assert node.explain(web).answer["sources"]["passedOver"]["value"] == "1 Service"
+    assert node.explain(web).answer["sources"]["skippedObjects"]["value"] == "1 Service"
 
 
 def test_the_library_uses_the_same_functions_as_commands() -> None:
@@ -356,7 +356,7 @@ def test_a_policy_is_a_class_an_instance_or_a_name(monkeypatch: pytest.MonkeyPat
         node = cpuctl.make_node(machine, configuration, policy=policy)
         assert str(node.admit(web).cpus["web"]) == taken
         named = node.explain(web).answer["kubelet"]["policy"]
-        assert (named["standing"], named["options"]) == ("what-if", options)
+        assert (named["status"], named["options"]) == ("what-if", options)
 
 
 def test_a_rejected_resize_leaves_the_node_unchanged(

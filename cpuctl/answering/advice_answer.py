@@ -40,8 +40,8 @@ def advice_document(planning: Planning, advice: Advice, options: AdviceOptions) 
         "pods": len(planning.initial.running) + len(planning.incoming),
         "search": {
             "possible": advice.possible,
-            "alike": advice.equivalent,
-            "refused": advice.refused,
+            "equivalent": advice.equivalent,
+            "wouldNotStart": advice.refused,
             "undetermined": advice.undetermined,
             "whyUndetermined": list(advice.why_undetermined),
             "failed": advice.failed,
@@ -51,7 +51,7 @@ def advice_document(planning: Planning, advice: Advice, options: AdviceOptions) 
         },
         "current": _current(advice),
         "proposals": proposals,
-        "leftOut": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
+        "skipped": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
         **following,
     }
 
@@ -97,8 +97,8 @@ def _service(tried: Tried) -> answers.Service:
         "undetermined": found.undetermined,
         "notAdmitted": list(tried.not_admitted),
         "onOneNumaNode": found.on_one_node,
-        "memoryToo": found.memory_too,
-        "coresAlone": found.cores,
+        "memoryOnOneNumaNode": found.memory_too,
+        "unsharedCores": found.cores,
         "cacheCrossings": found.crossings,
         "sharedPool": found.shared_pool,
         "largestPod": found.largest,
@@ -177,7 +177,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
             {"action": step.kind, "pod": _name(step, found), "cpus": cpu_list(step.cpus)}
             for step in (moves.steps if moves else None) or ()
         ],
-        "fewest": _fewest(found),
+        "minimal": _fewest(found),
         "immovable": [{"pod": each.pod.full_name, "why": each.why} for each in done.immovable],
         "search": {"tried": found.tried, "budget": budget, "ended": found.ended},
         **hopeless,

@@ -112,7 +112,7 @@ def _process(first: ContainerProcess | None) -> answers.OldestProcess | None:
 def _change(change: ListChange | None) -> answers.Change | None:
     if change is None:
         return None
-    return {"now": str(change.now), "wanted": str(change.wanted), "effective": set_answer(change.effective)}
+    return {"now": str(change.now), "desired": str(change.wanted), "effective": set_answer(change.effective)}
 
 
 def apply_document(
@@ -145,7 +145,7 @@ def apply_document(
         },
         "objections": [_objection(each) for each in prepared.objections],
         "writes": _writes(prepared, snapshot),
-        "leftOut": [{"subject": each.subject, "why": each.why} for each in desired.left_out],
+        "skipped": [{"subject": each.subject, "why": each.why} for each in desired.left_out],
         "result": None if outcome is None else _result(outcome),
         "warnings": prepared.warnings,
         **following,

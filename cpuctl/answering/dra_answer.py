@@ -136,8 +136,8 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
                 "capacities": [
                     {
                         "name": one.name,
-                        "asked": number_text(one.requested.nano),
-                        "most": number_text(one.most),
+                        "requested": number_text(one.requested.nano),
+                        "largestOnOneDevice": number_text(one.most),
                         "left": number_text(one.left),
                         "total": number_text(one.total),
                     }
@@ -211,7 +211,7 @@ def _claim(claim: ClaimOutcome, machine: DriverMachine) -> answers.PodClaim:
         "cpus": str(prepared.cpus) if prepared else None,
         "numaNodes": sorted(nodes),
         "aligned": _aligned(claim, nodes),
-        "strays": str(prepared.strays) if prepared else "",
+        "extraCPUs": str(prepared.strays) if prepared else "",
     }
     if isinstance(claim.prepared, Undetermined):
         answer["whyUnknown"] = claim.prepared.text

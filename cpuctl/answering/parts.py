@@ -39,12 +39,12 @@ def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
     }
 
 
-def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
+def _state_status(state: KubeletState) -> Literal["read", "missing", "unreadable", "unusable"]:
     if state.cpu is not None:
         return "read"
     if state.cpu_problem:
         return "unusable"
-    return "closed" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
+    return "unreadable" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
 
 
 def owner_answer(owner: Owner) -> NamedOwner:

@@ -19,7 +19,7 @@ def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
     return {
         "apiVersion": API_VERSION,
         "kind": "Policies",
-        "standing": "what-if",
+        "status": "what-if",
         "policies": [_policy(each.plugin, each.description, each.error) for each in found],
     }
 
@@ -29,7 +29,7 @@ def description_document(chosen: ChosenPolicy) -> answers.PolicyDescription:
     return {
         "apiVersion": API_VERSION,
         "kind": "PolicyDescription",
-        "standing": "what-if",
+        "status": "what-if",
         "policy": _policy(chosen.plugin, chosen.description),
         "doc": chosen.description.doc,
         "alignment": chosen.description.alignment,

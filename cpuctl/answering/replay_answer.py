@@ -125,7 +125,7 @@ def _scale_down(each: ScaleDown) -> answers.ScaleDown:
         "after": cpu_list(each.after),
         "decided": duration_text(each.decided),
         "due": duration_text(each.due),
-        "told": None if each.notified is None else duration_text(each.notified),
+        "notified": None if each.notified is None else duration_text(each.notified),
         "applied": None if each.applied is None else duration_text(each.applied),
         "exposed": each.exposed,
         "late": each.late,

@@ -147,7 +147,7 @@ class _Reporter:
             "apiVersion": API_VERSION,
             "kind": "Report",
             "node": self.inputs.name,
-            "taken": (self.inputs.now if self.live else _recorded_at(self.source)) or None,
+            "recordedAt": (self.inputs.now if self.live else _recorded_at(self.source)) or None,
             "sources": self.sources.entries,
             "summary": _summary(machine, configuration, parts, self.unknown),
             "machine": machine,
@@ -219,7 +219,7 @@ class _Reporter:
         if sources.origin("kubeletVersion") == "default":
             release = sources.entries["kubeletVersion"]["value"]
             self._misses("configuration", f"the kubelet version: {release} is assumed")
-        unseen = (each["what"] for each in document["notLookedAt"])
+        unseen = (each["what"] for each in document["notChecked"])
         self._misses("configuration", *(text for text in unseen if text.startswith(THE_FLAGS)))
         return document
 

@@ -144,14 +144,14 @@ def _allocator(resizes: Resizes) -> answers.Allocator:
     if rules.allocates and resizes.node.policy is not None:
         return {
             "available": True,
-            "standing": "preview",
+            "status": "preview",
             "source": SOURCE,
             "semantics": resizes.path.semantics.value,
             "whyNot": None,
         }
     return {
         "available": False,
-        "standing": None,
+        "status": None,
         "source": None,
         "semantics": None,
         "whyNot": _why_not(resizes),
@@ -296,7 +296,7 @@ def resources_answer(outcome: ResizeOutcome, container: str) -> answers.States:
     allocated = desired if outcome.result.accepted else running.allocated
     return {
         "before": _amounts(running.allocated, container),
-        "asked": _amounts(outcome.request.desired, container),
+        "requested": _amounts(outcome.request.desired, container),
         "desired": _amounts(desired, container),
         "allocated": _amounts(allocated, container),
         "actuated": _amounts(running.actuated, container),
@@ -325,14 +325,14 @@ def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopol
     return {
         "before": None if share.before is None else cpu_list(before),
         "after": None if share.after is None else cpu_list(after),
-        "promised": None if guaranteed is None else cpu_list(guaranteed),
+        "baseline": None if guaranteed is None else cpu_list(guaranteed),
         "kept": cpu_list(before & after),
         "gained": cpu_list(after & ~before),
         "lost": cpu_list(before & ~after),
         "counts": {"before": before.bit_count(), "after": after.bit_count()},
-        "follows": name not in outcome.unfollowed,
+        "matchesRequest": name not in outcome.unfollowed,
         "numaNodes": [number for number, mask in topology.numa_nodes.items() if mask & after],
-        "givenUpAfter": duration_text(outcome.delay) if outcome.delay and before & ~after else None,
+        "releasedAfter": duration_text(outcome.delay) if outcome.delay and before & ~after else None,
         "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in steps],
     }
 
@@ -356,8 +356,8 @@ def scheduler_answer(counts: ScheduledAmounts) -> answers.Scheduled:
     """Describe the resources that the scheduler counts for the pod."""
     return {
         "before": _texts(counts.before),
-        "meanwhile": _texts(counts.meanwhile),
-        "settled": _texts(counts.settled),
+        "during": _texts(counts.meanwhile),
+        "after": _texts(counts.settled),
     }
 
 
@@ -372,7 +372,7 @@ def _cgroup(values: CgroupValues) -> answers.Cgroup:
         "cpuShares": values.shares,
         "cpuWeight": {
             "linear": WeightFormula.LINEAR.weight(values.shares),
-            "curved": WeightFormula.CURVED.weight(values.shares),
+            "quadratic": WeightFormula.CURVED.weight(values.shares),
         },
         "cpuQuota": values.quota,
         "cpuPeriod": values.period,

@@ -47,7 +47,7 @@ def top_document(node: TopNode, window: Window, sources: Sources, time: str) -> 
         "sharedPool": rates.together(node.pool),
         "reserved": rates.together(node.reserved),
         "pressure": [
-            {"of": name, **found} for name, span in window.stalled.items() if (found := _pressure(span))
+            {"scope": name, **found} for name, span in window.stalled.items() if (found := _pressure(span))
         ],
         "numaNodes": [rates.numa_node(node_id) for node_id in node.watched.numa_nodes],
         "cpus": list(rates.cpus.values()),
@@ -173,8 +173,8 @@ class _Rates:
         if self._window.foreign is None:
             return None
         found = (_foreign(each) for each in self._window.foreign if each.cpu in watched.cpus)
-        seen = [each for each in found if not each["kernel"] or each["ran"] >= _LEAST_OF_KERNEL]
-        return sorted(seen, key=lambda each: -each["ran"])
+        seen = [each for each in found if not each["kernel"] or each["used"] >= _LEAST_OF_KERNEL]
+        return sorted(seen, key=lambda each: -each["used"])
 
     def _interrupts(self, cpus: CPUSet) -> answers.Interrupts | None:
         span = self._window.interrupts
@@ -188,7 +188,7 @@ class _Rates:
             "devices": _rounded(sum(devices.values()) / span.seconds),
             "timer": _rounded(timer / span.seconds),
             "others": _rounded((sum(came.values()) - timer - sum(devices.values())) / span.seconds),
-            "most": [
+            "mostFrequent": [
                 {
                     "name": name,
                     "title": span.after.title(name),
@@ -271,7 +271,7 @@ def _foreign(thread: ForeignThread) -> answers.ForeignThread:
         "cgroup": thread.group,
         "cpu": thread.cpu,
         "kernel": thread.kernel,
-        "ran": _rounded(thread.ran / thread.seconds) if thread.seconds > 0 else 0.0,
+        "used": _rounded(thread.ran / thread.seconds) if thread.seconds > 0 else 0.0,
     }
 
 

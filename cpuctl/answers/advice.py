@@ -20,9 +20,9 @@ class Service(TypedDict):
     """Pods that are not admitted or whose admission is unknown, by namespace and name."""
     onOneNumaNode: Count
     """Containers whose exclusive CPUs, devices and memory are all on one NUMA node."""
-    memoryToo: Count
+    memoryOnOneNumaNode: Count
     """Of these, containers whose memory the Memory Manager reserves on that node."""
-    coresAlone: Count
+    unsharedCores: Count
     """Cores with exclusive CPUs of a single container and no CPUs of the shared pool."""
     cacheCrossings: Count | None
     """L3 caches beyond the first that a container's exclusive CPUs belong to, summed over containers; null if
@@ -70,7 +70,7 @@ class ProposedSettings(_Changed):
     """Flags that override the file and must be removed or changed."""
 
 
-class LeftOut(TypedDict):
+class SkippedSetting(TypedDict):
     setting: str
     why: str
 
@@ -78,9 +78,9 @@ class LeftOut(TypedDict):
 class Search(TypedDict):
     possible: Count
     """Number of possible settings."""
-    alike: Count
+    equivalent: Count
     """Settings that are equivalent to others on this machine with these pods."""
-    refused: Count
+    wouldNotStart: Count
     """Settings with which the kubelet does not start."""
     undetermined: Count
     """Settings with which it is unknown whether the kubelet starts."""
@@ -113,7 +113,7 @@ class AdvisedSettings(PlanningHeader, NextAdvice):
     search: Search
     current: CurrentSettings | FaultyCurrentSettings
     proposals: list[ProposedSettings]
-    leftOut: list[LeftOut]
+    skipped: list[SkippedSetting]
     """Settings that were not tried, and why."""
 
 
@@ -198,7 +198,7 @@ class FoundMoves(PlanningHeader, WhyNotPart, NextMove):
     moves: Count | None
     """Number of pods that are evicted and admitted again; null if there is no plan."""
     steps: list[MoveStep]
-    fewest: bool
+    minimal: bool
     """Whether it is proven that no plan has fewer moves or, without a plan, that none exists."""
     immovable: list[Immovable]
     """Pods that hold CPUs, memory or devices but are not moved."""

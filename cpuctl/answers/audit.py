@@ -25,9 +25,9 @@ class AuditedNode(TypedDict):
     """The cgroup drivers that created the kubelet's cgroups, inferred from their names."""
     cpuManagerPolicy: str | None
     """The policy in the state file; null if unknown."""
-    cpuManagerState: Literal["read", "missing", "closed", "unusable"]
-    """Whether the state file could be read. closed: no permission to read it; unusable: no kubelet would load
-    it.
+    cpuManagerState: Literal["read", "missing", "unreadable", "unusable"]
+    """Whether the state file could be read. unreadable: no permission to read it; unusable: no kubelet would
+    load it.
     """
     online: CPUList
     offline: CPUList

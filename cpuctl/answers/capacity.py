@@ -12,7 +12,7 @@ from cpuctl.answers.values import Bounds, Count, CPUList, TopologyPolicy
 class Repeat(TypedDict):
     """How many copies of all pods fit (--repeat)."""
 
-    asked: Literal["max"] | Annotated[int, Bounds(1)]
+    requested: Literal["max"] | Annotated[int, Bounds(1)]
     rounds: Count
     """How many copies of the pods are in this plan."""
     fitted: Count | None
@@ -99,7 +99,7 @@ class Fragmentation(TypedDict):
     """The same for NUMA nodes."""
 
 
-class Leaving(TypedDict):
+class EvictedPod(TypedDict):
     pod: str
     uid: str
     cpus: CPUList
@@ -115,8 +115,8 @@ class _Rejected(TypedDict):
 class Trial(TypedDict):
     cpus: CPUList
     """The exclusive CPUs that the pod would get."""
-    leaving: list[Leaving]
-    fewest: bool
+    evicted: list[EvictedPod]
+    minimal: bool
     """Whether it is proven that fewer pods are not enough."""
     excluded: Count
     """No set of up to this many pods helps."""
@@ -149,7 +149,7 @@ class SearchBounds(TypedDict):
     """Maximum number of kinds of pods whose copies are counted."""
     admissions: Count
     """Maximum number of admissions tried for remedies, shared by the kinds of rejected pods."""
-    leaving: Count
+    evictions: Count
     """Maximum number of pods that a remedy moves or removes."""
 
 
@@ -160,7 +160,7 @@ class Capacity(TypedDict):
     """
 
     copies: list[Copies]
-    kindsLeftOut: Count
+    skippedKinds: Count
     """Kinds of pods whose copies were not counted because there are too many kinds."""
     largestRequests: list[LargestRequest]
     """By Topology Manager policy; all else is unchanged."""
@@ -168,6 +168,6 @@ class Capacity(TypedDict):
     uncoreCaches: list[CacheRoom]
     fragmentation: Fragmentation | None
     """Null if there are no exclusive CPUs."""
-    refused: list[Remedy | NoRemedy]
+    remedies: list[Remedy | NoRemedy]
     bounds: SearchBounds
     """The limits of the searches."""

@@ -77,7 +77,7 @@ class CgroupsApply(NewPlanPart):
     objections: list[Objection]
     writes: list[Write]
     """All writes, in order."""
-    leftOut: list[LeftOut]
+    skipped: list[SkippedContainer]
     """Containers that are skipped, and why."""
     result: Result | None
     """What was done; null for a dry run."""
@@ -122,7 +122,7 @@ class Write(TypedDict):
     why: Literal["wait", "give up", "make room", "take over", "lift the quota", "limit"]
 
 
-class LeftOut(TypedDict):
+class SkippedContainer(TypedDict):
     subject: str
     why: str
 
@@ -197,6 +197,6 @@ class OldestProcess(TypedDict):
 class Change(TypedDict):
     now: CPUList
     """The file's content; empty if the cgroup has no list of its own."""
-    wanted: CPUList
+    desired: CPUList
     effective: CPUList | None
     """The list that was in effect; null if unknown."""

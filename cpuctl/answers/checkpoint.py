@@ -61,7 +61,7 @@ class StateFile(TypedDict):
 class Checksum(TypedDict):
     name: str
     written: Count
-    right: Count
+    expected: Count
     ok: bool
 
 
@@ -301,7 +301,7 @@ class ChangedFile(Difference):
     outcome: Literal["changed", "unchanged", "refused"]
     reason: str
     """Why the file cannot be changed."""
-    advice: str
+    fix: str
     """What to do instead."""
     formatBefore: str
     formatAfter: str
@@ -313,7 +313,7 @@ class ChangedFile(Difference):
 
 
 class Action(TypedDict):
-    did: Literal["dropped", "moved", "pool", "pod", "baseline", "policy", "tables", "checksum", "format"]
+    kind: Literal["dropped", "moved", "pool", "pod", "baseline", "policy", "tables", "checksum", "format"]
     holder: Owner | None
     before: str
     after: str
@@ -323,7 +323,7 @@ class Action(TypedDict):
 class Loss(TypedDict):
     kind: Literal["podCPUs", "podMemory", "baseline"]
     holder: Owner
-    was: str
+    before: str
     meaning: str
 
 
@@ -365,17 +365,17 @@ class VerifiedFile(StateFile):
     verdict: FileVerdict
 
 
-class Taken(TypedDict):
-    outcome: Literal["Accepted", "NotReached", "NotRead", "PassedOver"]
+class UnrefusedFile(TypedDict):
+    outcome: Literal["Accepted", "NotReached", "NotRead", "Skipped"]
 
 
-FileVerdict = Taken | NotStarted
+FileVerdict = UnrefusedFile | NotStarted
 
 
 class MemoryDrift(TypedDict):
     kind: Literal["benign", "real"]
     """benign: only differences that are normal after a reboot."""
-    misfit: bool
+    podsNoLongerFit: bool
     """Whether the memory of pods no longer fits."""
     changes: list[DriftChange]
 
@@ -433,5 +433,5 @@ class UnconvertedFormat(TypedDict):
     """cpuctl's name for it; empty if there is only one."""
     writtenBy: str
     readBy: str
-    whenBroken: str
+    onLoadError: str
     """What a kubelet does if it cannot load the file."""

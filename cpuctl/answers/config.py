@@ -67,7 +67,7 @@ class ConfigCheck(KnownRelease, CheckedNode):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[ConfigFinding]
-    notLookedAt: list[NotChecked]
+    notChecked: list[NotChecked]
     """Startup checks that the kubelet makes on its host and that were not made here."""
 
 
@@ -196,7 +196,7 @@ class ReservedMemory(TypedDict):
 class MemoryBalance(TypedDict):
     type: str
     reservedMemory: Amount
-    keptFromPods: Amount
+    totalReserved: Amount
     equal: bool
 
 
@@ -262,7 +262,7 @@ class ChosenCPUs(TypedDict):
 
 
 class ChosenMemory(TypedDict):
-    keptFromPods: Amount
+    totalReserved: Amount
     kubeReserved: Amount
     systemReserved: Amount
     evictionHard: Amount
@@ -339,7 +339,7 @@ class StartsPart(NextPart):
 class BothStarts(VersionsHeader, StartsPart):
     apiVersion: ApiVersion
     kind: Literal["ConfigVersions"]
-    notLookedAt: list[str]
+    notChecked: list[str]
     """Other conditions for a start that were not checked here, with the command that checks them."""
 
 
@@ -352,7 +352,7 @@ class UncomparedVersions(BothStarts):
 class ComparedVersions(BothStarts, Changes, ChangedPods):
     """What changes for a configuration between two kubelet versions."""
 
-    leftOut: Count
+    omitted: Count
     """Changes that do not affect this configuration; see --all."""
 
 
@@ -370,7 +370,7 @@ class ShownBy(TypedDict, total=False):
 
 
 class _Change(TypedDict):
-    concerns: bool
+    relevant: bool
     """Whether it affects this configuration."""
 
 
@@ -384,7 +384,7 @@ class BehaviourChange(_Change, ShownBy):
     after: str
     source: str
     """A pull request of kubernetes/kubernetes, a KEP or a source file."""
-    standing: Literal["verified", "documented", "preview"]
+    status: Literal["verified", "documented", "preview"]
     recordedOn: list[Minor]
     """Releases whose recorded answers show it; empty if known only from documents or sources."""
     gate: str | None
@@ -426,7 +426,7 @@ class _Known(TypedDict):
 
 class FlagChange(_Known):
     flag: str
-    concerns: bool
+    relevant: bool
     """Whether this kubelet has this flag."""
 
 
@@ -434,9 +434,9 @@ class RuleChange(_Known):
     setting: str
     stage: str
     """The stage of the kubelet's startup that fails."""
-    words: str
+    message: str
     """The kubelet's message, with ... in place of values."""
-    concerns: bool
+    relevant: bool
     """Whether the setting is set."""
 
 

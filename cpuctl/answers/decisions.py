@@ -90,7 +90,7 @@ class Step(TypedDict):
 
 
 class OfferedHints(TypedDict):
-    standing: Literal["hints", "no preference", "impossible"]
+    status: Literal["hints", "no preference", "impossible"]
     preferred: list[CPUList] | None
     """The preferred sets of NUMA nodes; null if none are reported."""
 
@@ -131,10 +131,10 @@ class ScoredCPUs(TypedDict):
     score: float
 
 
-class Weighing(TypedDict):
+class Scoring(TypedDict):
     """How a what-if policy rated the CPUs it could take."""
 
-    aside: bool
+    remainder: bool
     """Whether these CPUs replace CPUs that are missing on the target NUMA nodes."""
     removed: CPUList
     """The CPUs that the policy's filter removed."""
@@ -142,11 +142,11 @@ class Weighing(TypedDict):
     """The other CPUs by score, best first."""
     sets: list[ScoredCPUs]
     """The sets that it considered, best first, the chosen one first among equals; at most 100."""
-    setsInAll: Count
+    setCount: Count
 
 
 class PolicyChoice(TypedDict, total=False):
-    weighings: list[Weighing]
+    scoring: list[Scoring]
     """If a what-if policy decides: how it chose these CPUs."""
 
 
@@ -190,7 +190,7 @@ class Device(TypedDict):
     """Number of devices by NUMA nodes; "none" if the plugin reports none."""
     reused: Count
     """How many of them an init container used before."""
-    byChance: bool
+    numaNodesUncertain: bool
     """Whether the device plugin, or chance, may choose devices on other NUMA nodes."""
 
 

@@ -74,7 +74,7 @@ class PodClaim(TypedDict):
     """NUMA nodes of these CPUs."""
     aligned: bool | None
     """Whether its devices and CPUs are on one NUMA node; null if their nodes are unknown."""
-    strays: str
+    extraCPUs: str
     """CPUs that are not among the claim's devices."""
     whyUnknown: NotRequired[str]
     """Why the CPUs from the driver are unknown."""
@@ -113,9 +113,9 @@ class ClaimsPart(TypedDict, total=False):
 
 class CapacityLeft(TypedDict):
     name: str
-    asked: str
+    requested: str
     """Quantity requested from one device."""
-    most: str
+    largestOnOneDevice: str
     """Largest quantity left on any one device."""
     left: str
     """Quantity left on all devices together."""

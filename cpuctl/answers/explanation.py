@@ -11,7 +11,7 @@ from cpuctl.answers.start import NextPart, NotStarted, PlanningHeader, Started, 
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Release, Requires
 
 
-class Asked(TypedDict):
+class Query(TypedDict):
     container: str | None
     """The container in question; null for the pod."""
     restarted: bool
@@ -54,7 +54,7 @@ class Decision(TypedDict):
         "admitted",
         "notEnoughFree",
         "widthFromCapacity",
-        "reuseBinds",
+        "reusedCPUs",
         "largerThanOneNode",
         "noSingleNode",
         "maskInequality",
@@ -75,7 +75,7 @@ class Decision(TypedDict):
         "kubeletFault",
         "apiServer",
         "failedBefore",
-        "inputLacks",
+        "missingInput",
         "unknown",
     ]
     """The rule that determined the decision."""
@@ -141,7 +141,7 @@ class ProviderOffer(RulePart, RequestPart, CPUsPart):
 
     provider: str
     resource: str
-    standing: Literal["no preference", "no hints", "impossible", "unusable", "usable"]
+    status: Literal["no preference", "no hints", "impossible", "unusable", "usable"]
     """What the topology policy can do with the hints; no hints are treated as no preference."""
     hints: Annotated[list[Hint] | None, _OF_MANY]
     """Null if there are too many to list."""
@@ -265,7 +265,7 @@ ChangeKind = Literal["request", "setting", "removal", "order"]
 class Suggestion(TypedDict):
     kind: ChangeKind
     change: Change
-    words: str
+    text: str
     command: str | None
     """The command that tries or makes the change; null if no single command does."""
     containers: list[PlacedContainer]
@@ -285,7 +285,7 @@ class Search(TypedDict):
     """The maximum number of runs."""
     complete: bool
     """Whether everything was tried within this maximum."""
-    leftOut: str
+    excluded: str
     """Choices that were excluded from the search."""
     resources: list[str]
     """The resources of which other requests were tried."""
@@ -303,32 +303,32 @@ class HugePagesPart(TypedDict, total=False):
     """NUMA nodes on which more huge pages are not enough."""
 
 
-class LackingPart(TypedDict, total=False):
-    alsoLacking: list[str]
+class MissingPart(TypedDict, total=False):
+    alsoMissing: list[str]
     """Huge pages that no NUMA node has free, although the pod was rejected for another reason."""
 
 
-class Said(TypedDict):
+class ReportedRejection(TypedDict):
     """What the kubelet itself reported when it rejected the pod."""
 
     reason: str
     message: str
-    times: Count
-    last: str
+    count: Count
+    lastTimestamp: str
     """Time of the last event (RFC 3339); empty if the event does not have it."""
     node: str
     agrees: bool
     """Whether cpuctl's decision is the same."""
 
 
-class SaidPart(TypedDict, total=False):
-    said: Said
+class ReportedPart(TypedDict, total=False):
+    reported: ReportedRejection
     """Only with --events."""
 
 
 @final
 class ExplainedDecision(
-    PlanningHeader, SharedPoolPart, HugePagesPart, LackingPart, ClaimDevicesPart, SaidPart, NextPart
+    PlanningHeader, SharedPoolPart, HugePagesPart, MissingPart, ClaimDevicesPart, ReportedPart, NextPart
 ):
     """Why the kubelet decides about a pod as it does, and what would change that."""
 
@@ -336,7 +336,7 @@ class ExplainedDecision(
     kind: Literal["Explanation"]
     start: Started
     node: Node
-    asked: Asked
+    query: Query
     pod: Pod
     decision: Decision
     unaligned: list[Decision]
@@ -388,7 +388,7 @@ class FoundMessage(TypedDict):
     count: Annotated[int, Bounds(1)]
     """How many lines contain it, with the same values and for the same pod."""
     code: str
-    speaker: Literal[
+    component: Literal[
         "CPU Manager",
         "Memory Manager",
         "Topology Manager",

@@ -142,7 +142,7 @@ class FleetGroup(TypedDict):
 class FleetListSummary(TypedDict):
     nodes: Count
     groups: Count
-    odd: Count
+    outliers: Count
     """Nodes outside the largest group."""
     wouldNotStart: Count
     undetermined: Count
@@ -157,7 +157,7 @@ class FleetList(MetricsPart, NextPart):
     kind: Literal["FleetList"]
     complete: bool
     """False if the command was interrupted; some nodes are then missing."""
-    passedOver: list[str]
+    skipped: list[str]
     """Files in the directories that are not recordings."""
     summary: FleetListSummary
     groups: list[FleetGroup]
@@ -184,7 +184,7 @@ class PublishedNode(NodeName):
 
     outcome: Literal["Read"]
     object: dict[str, Any]
-    remarks: list[str]
+    notes: list[str]
     """What is wrong with the object or missing from it."""
 
 
@@ -270,7 +270,7 @@ class FitsPart(TypedDict, total=False):
     """Only if the kubelet rejects the pod."""
 
 
-class DaemonShare(Reasons):
+class DaemonSetOutcome(Reasons):
     """Nodes with the same outcome for a DaemonSet's pod."""
 
     outcome: Annotated[FleetPodOutcome, _SAYS_WHY]
@@ -283,11 +283,11 @@ class FleetDaemonSet(TypedDict):
 
     namespace: str
     name: str
-    shares: list[DaemonShare]
+    outcomes: list[DaemonSetOutcome]
     """Largest first."""
     running: list[str]
     """Nodes where one of its pods already runs (--pods)."""
-    leftOut: list[str]
+    excluded: list[str]
     """Nodes without a pod: they are not selected, or have a taint that it does not tolerate."""
 
 
@@ -373,7 +373,7 @@ class CheckedPart(TypedDict):
 
 
 class FindingPlace(TypedDict):
-    about: str
+    subject: str
     """What the finding is about: the setting, the state file, or the part of the node; may be empty."""
     where: str
     """File and line, or the cgroup; may be empty."""
@@ -436,7 +436,7 @@ class FleetCheck(MetricsPart, NextPart):
     kind: Literal["FleetCheck"]
     complete: bool
     """False if the command was interrupted; some nodes are then missing."""
-    passedOver: list[str]
+    skipped: list[str]
     """Files in the directories that are not recordings."""
     checks: list[FleetCheckName]
     summary: FleetCheckSummary

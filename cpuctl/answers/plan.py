@@ -102,9 +102,9 @@ class PagesAtRisk(TypedDict):
     numaNodes: CPUList
     allocatable: Count
     """What pods can get from these nodes in total."""
-    promised: Count
+    guaranteed: Count
     """What the Memory Manager has assigned to Guaranteed pods."""
-    outside: Count
+    usableByOthers: Count
     """What pods unknown to the Memory Manager may use, from any node."""
     missing: Count
     """How much of the guaranteed memory may be missing."""
@@ -123,7 +123,7 @@ class PlanWarning(TypedDict):
     """The container's CPUs of efficiency cores, if it also has others."""
     takenCPUs: NotRequired[str]
     """CPUs assigned to a pod although they are reserved or belong to another pod."""
-    readmission: NotRequired[Literal["lost", "refused"]]
+    readmission: NotRequired[Literal["lost", "rejected"]]
     """A running pod with pod-level resources: its resources are lost, or it is rejected."""
     lostCPUs: NotRequired[str]
     """CPUs that no longer have an owner."""
@@ -347,13 +347,13 @@ class ComparedPod(ComparedClaimsPart):
 
 class ReleaseDifference(TypedDict):
     name: str
-    begin: str
+    since: str
     """The releases that introduced it."""
     a: str
     """What the kubelet of side A does."""
     b: str
     source: str
-    standing: Literal["verified", "documented", "preview"]
+    status: Literal["verified", "documented", "preview"]
 
 
 class DifferencesPart(TypedDict, total=False):

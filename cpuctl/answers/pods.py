@@ -31,7 +31,7 @@ class ReleaseDifference(TypedDict):
     since: Annotated[str, Pattern("^1\\.[0-9]+$")]
     behaviour: str
     source: str
-    standing: Literal["verified", "documented", "preview"]
+    status: Literal["verified", "documented", "preview"]
 
 
 class KnownNode(TypedDict):
@@ -102,9 +102,9 @@ class Effective(TypedDict):
 class CPUWeight(TypedDict):
     linear: int
     """The weight according to the kubelet, runc up to 1.3.1 and crun up to 1.22."""
-    curved: int
+    quadratic: int
     """The weight according to runc from 1.3.2 and crun from 1.23."""
-    formula: Literal["linear", "curved"] | None
+    formula: Literal["linear", "quadratic"] | None
     """The formula that applies; null if the runtime is unknown."""
 
 
@@ -154,7 +154,7 @@ class Change(TypedDict):
 
 
 class ExclusiveCPUs(TypedDict):
-    given: bool
+    assigned: bool
     """Whether this node assigns exclusive CPUs to it."""
     qualifies: bool
     """Whether a node with the static policy would."""
@@ -211,7 +211,7 @@ class PodFacts(TypedDict):
     """The API server's messages if it rejects the pod: from validation, LimitRanges and ResourceQuotas."""
     kubelet: NotRejected | RejectedByKubelet
     """Whether the kubelet rejects the pod because pod-level resources are disabled."""
-    notices: list[str]
+    warnings: list[str]
     """Warnings about the pod's resources."""
     amounts: list[StoredAmount]
     """Every quantity of the pod as it is stored; container is null for the pod itself."""
@@ -270,7 +270,7 @@ class Evicted(TypedDict):
     request: Amount
     """The request that eviction uses, which differs from the scheduler's."""
     priority: int
-    spared: bool
+    exempt: bool
     """Static and critical pods are never evicted."""
     reason: str
 

@@ -34,7 +34,7 @@ class Policies(TypedDict):
 
     apiVersion: ApiVersion
     kind: Literal["Policies"]
-    standing: Literal["what-if"]
+    status: Literal["what-if"]
     policies: list[Policy]
 
 
@@ -43,7 +43,7 @@ class PolicyDescription(TypedDict):
 
     apiVersion: ApiVersion
     kind: Literal["PolicyDescription"]
-    standing: Literal["what-if"]
+    status: Literal["what-if"]
     policy: Policy
     doc: str
     alignment: Literal["hint", "equal", "cpu"]

@@ -49,7 +49,7 @@ class ScaleDown(TypedDict):
     decided: Duration
     due: Duration
     """When the delay has passed."""
-    told: Duration | None
+    notified: Duration | None
     """When the pod's volume showed the change."""
     applied: Duration | None
     """When the container's cgroup changed."""

@@ -66,7 +66,7 @@ class Report(ReportParts):
     kind: Literal["Report"]
     node: str
     """The node's name: that of its recording, or this host's name."""
-    taken: str | None
+    recordedAt: str | None
     """When it was recorded or read (RFC 3339); null if unknown."""
     sources: Sources
     summary: ReportSummary
@@ -92,9 +92,9 @@ class ReportedNode(NodeName):
 
 class FleetReportSummary(TypedDict):
     nodes: Count
-    wrong: Count
+    withProblems: Count
     """Nodes with errors or warnings, or pods that are not admitted, or whose kubelet would not start."""
-    odd: Count
+    outliers: Count
     """Nodes outside the largest group."""
     unknown: Count
     """Nodes about which something is unknown."""
@@ -108,7 +108,7 @@ class FleetReport(TypedDict):
     kind: Literal["FleetReport"]
     complete: bool
     """False if the command was interrupted; some nodes are then missing."""
-    passedOver: list[str]
+    skipped: list[str]
     """Files in the directories that are not recordings."""
     summary: FleetReportSummary
     groups: list[FleetGroup]

@@ -80,9 +80,10 @@ class States(TypedDict):
 
     before: Resources
     """Allocated before the decision."""
-    asked: Resources
+    requested: Resources
+    """Requested by the resize."""
     desired: Resources
-    """Requested in the pod's spec."""
+    """In the pod's spec."""
     allocated: Resources
     """Allocated by the kubelet."""
     actuated: Resources
@@ -95,15 +96,15 @@ class Scheduled(TypedDict):
     """What the scheduler uses for the pod."""
 
     before: Amounts
-    meanwhile: Amounts
-    settled: Amounts
+    during: Amounts
+    after: Amounts
 
 
 class CPUWeight(TypedDict):
     """cpu.weight by the kubelet's linear formula and by the curve of newer OCI runtimes."""
 
     linear: Count
-    curved: Count
+    quadratic: Count
 
 
 class Cgroup(TypedDict):
@@ -134,16 +135,16 @@ class ResizedCPUs(TypedDict):
     """Null for the shared pool."""
     after: CPUList | None
     """Null for the shared pool."""
-    promised: CPUList | None
+    baseline: CPUList | None
     """The CPUs from admission that it keeps across every resize; null if there is no such guarantee."""
     kept: CPUList
     gained: CPUList
     lost: CPUList
     counts: CPUCounts
-    follows: bool
+    matchesRequest: bool
     """Whether the number of CPUs matches the request."""
     numaNodes: list[int]
-    givenUpAfter: str | None
+    releasedAfter: str | None
     """The minimum time for which it keeps the CPUs that it loses (KEP-6122)."""
     steps: list[Step]
     """The rules of the CPU allocation that chose the CPUs."""
@@ -221,7 +222,7 @@ class AvailableAllocator(TypedDict):
     """Exclusive CPUs can be resized, as a preview: no release does this yet."""
 
     available: Literal[True]
-    standing: Literal["preview"]
+    status: Literal["preview"]
     source: str
     semantics: Literal["kep", "reference"]
     whyNot: None
@@ -231,7 +232,7 @@ class NoAllocator(TypedDict):
     """Exclusive CPUs cannot be resized."""
 
     available: Literal[False]
-    standing: None
+    status: None
     source: None
     semantics: None
     whyNot: str

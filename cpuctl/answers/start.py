@@ -27,7 +27,7 @@ class Started(TypedDict):
 class Remedy(TypedDict, total=False):
     later: list[str]
     """Errors that appear once the first one is fixed, in this order."""
-    mend: list[SettingToFix]
+    settingsToFix: list[SettingToFix]
     """The settings that prevent the kubelet from starting."""
     fix: str
     """What to do about a configuration that the kubelet cannot load."""
@@ -68,7 +68,7 @@ class PolicyInPlace(TypedDict):
     source: str | None
     """What it is modelled on."""
     options: dict[str, str]
-    standing: Literal["what-if"]
+    status: Literal["what-if"]
     """Always what-if: no kubelet has this policy."""
 
 

@@ -99,7 +99,7 @@ class ForeignThread(TypedDict):
     cpu: Count
     """The CPU that the thread ran on when it was seen."""
     kernel: bool
-    ran: Rate
+    used: Rate
     """CPU time of the thread since it was last read, on any CPU, in CPUs."""
 
 
@@ -111,7 +111,7 @@ class Interrupts(TypedDict):
     """The kernel's timer ticks; they stop with nohz_full."""
     others: Rate
     """Interrupts between CPUs: for scheduling, function calls and TLB flushes."""
-    most: list[Interrupt]
+    mostFrequent: list[Interrupt]
     """The most frequent device interrupts."""
 
 
@@ -145,7 +145,7 @@ class Pressure(TypedDict):
 
 
 class PressureOf(Pressure):
-    of: str
+    scope: str
 
 
 class NUMANode(TypedDict):

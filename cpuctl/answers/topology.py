@@ -92,7 +92,7 @@ class Summary(TypedDict):
     """
     memoryBytes: int | None
     hugepages: HugePages
-    hugepagesTold: bool
+    hugepagesRecorded: bool
     """Whether huge pages are recorded; if not, an empty list means unknown, not none."""
     synthetic: str | None
     """The machine as one line, for -m."""
@@ -223,7 +223,7 @@ class Amounts(TypedDict):
     """Memory used for huge pages; null if they are not recorded."""
     allocatable: int | None
     """What pods can get; null if the kubelet's number has wrapped around or is unknown."""
-    overdrawn: Count
+    overcommitted: Count
     """By how much reservations and huge pages exceed the total."""
     free: int | None
     """Free memory now, according to the kernel; null if not recorded."""

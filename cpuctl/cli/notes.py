@@ -39,7 +39,7 @@ def print_sources(sources: Sources, style: Style) -> None:
             if style.for_people:
                 note(f"note: {THE_FLAGS} are unknown and {value}", style)
             continue
-        if name == "passedOver" and style.for_people:
+        if name == "skippedObjects" and style.for_people:
             note(f"note: skipped (no pod template): {value}", style)
         if style.for_people and origin != "given":
             stated = "" if value == origin else f" ({origin_text(name, origin)})"

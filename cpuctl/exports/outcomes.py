@@ -46,7 +46,7 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
     "Accepted": "accepted",
     "NotReached": "not checked",
     "NotRead": "not read by this kubelet",
-    "PassedOver": "skipped",
+    "Skipped": "skipped",
 }
 """How a kubelet treats files that do not keep it from starting."""
 

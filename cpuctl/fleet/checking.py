@@ -166,7 +166,7 @@ def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sourc
     """Check the configuration alone: state files have their own check."""
     cgroup_version = load_cgroup_version("", machine, sources)
     document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
-    missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith(THE_FLAGS)]
+    missing = [each["what"] for each in document["notChecked"] if each["what"].startswith(THE_FLAGS)]
     if _is_assumed(sources):
         missing.insert(0, _ASSUMED)
     findings = [
@@ -231,7 +231,7 @@ def _of_published(
             "check": NRT,
             "severity": each.severity.value,
             "code": each.code,
-            "about": each.place,
+            "subject": each.place,
             "where": "",
             "expected": each.expected,
             "detected": each.detected,
@@ -248,7 +248,7 @@ def _finding(check: FleetCheckName, about: str, where: str, finding: AnyFinding)
         "check": check,
         "severity": finding["severity"],
         "code": finding["code"],
-        "about": about,
+        "subject": about,
         "where": where,
         "expected": finding["expected"],
         "detected": finding["detected"],
@@ -301,7 +301,7 @@ def fleet_check_document(
         "apiVersion": API_VERSION,
         "kind": "FleetCheck",
         "complete": complete,
-        "passedOver": list(passed_over),
+        "skipped": list(passed_over),
         "checks": list(checks),
         "summary": _summary(nodes, findings),
         "findings": findings,
@@ -343,7 +343,7 @@ def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFind
     """Merge findings, given with the names of their nodes, as ``fleet_findings`` does."""
     found: dict[tuple[str, ...], list[tuple[str, NodeFinding]]] = {}
     for node, each in findings:
-        texts = (skeleton(each[member]) for member in ("about", "message"))
+        texts = (skeleton(each[member]) for member in ("subject", "message"))
         key = (each["check"], each["severity"], each["code"], *texts)
         found.setdefault(key, []).append((node, each))
     answers = (_together(members) for members in found.values())
@@ -358,7 +358,7 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
         "check": first["check"],
         "severity": first["severity"],
         "code": first["code"],
-        "about": in_common([each["about"] for each in findings]),
+        "subject": in_common([each["subject"] for each in findings]),
         "where": in_common([each["where"] for each in findings]),
         "expected": in_common([each["expected"] for each in findings]),
         "detected": in_common([each["detected"] for each in findings]),

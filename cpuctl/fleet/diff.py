@@ -138,7 +138,7 @@ def _findings(row: CheckedNode | UnreadableNode) -> list[str]:
     if row["outcome"] == "Unreadable":
         return []
     texts = (
-        filter(None, (each["severity"], each["code"], skeleton(each["about"]), skeleton(each["message"])))
+        filter(None, (each["severity"], each["code"], skeleton(each["subject"]), skeleton(each["message"])))
         for each in row["findings"]
     )
     return list(dict.fromkeys(map(": ".join, texts)))

@@ -211,7 +211,7 @@ def fleet_document(
         "apiVersion": API_VERSION,
         "kind": "FleetList",
         "complete": complete,
-        "passedOver": list(passed_over),
+        "skipped": list(passed_over),
         "summary": _summary(nodes, groups),
         "groups": answers,
         "nodes": list(nodes),
@@ -223,7 +223,7 @@ def _summary(nodes: Sequence[FleetNode], groups: Sequence[Group]) -> FleetListSu
     return {
         "nodes": len(nodes),
         "groups": len(groups),
-        "odd": sum(len(group.nodes) for group in groups[1:]),
+        "outliers": sum(len(group.nodes) for group in groups[1:]),
         "wouldNotStart": sum(start in ("Refused", "KubeletFault") for start in starts),
         "undetermined": starts.count("Undetermined"),
         "unreadable": len(nodes) - len(starts),
@@ -295,7 +295,7 @@ def list_metrics(document: FleetList) -> Iterator[Metric]:
     """Yield metrics of the nodes, their groups and free CPUs for a monitoring system."""
     summary = document["summary"]
     yield gauge("fleet_nodes", "Nodes in the fleet.", {}, summary["nodes"])
-    yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["odd"])
+    yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["outliers"])
     yield gauge("fleet_unreadable_nodes", "Recordings that could not be read.", {}, summary["unreadable"])
     for place, group in enumerate(document["groups"], 1):
         kubelet = group["kubelet"]

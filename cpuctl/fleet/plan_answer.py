@@ -171,7 +171,7 @@ def _summary(
     nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
 ) -> answers.FleetPlanSummary:
     outcomes = Counter(pod["outcome"] for pod in pods)
-    for share in (share for each in daemon_sets for share in each["shares"]):
+    for share in (share for each in daemon_sets for share in each["outcomes"]):
         outcomes[share["outcome"]] += share["count"]
     recorded = [node for node in nodes if node["outcome"] == "Read" and node["source"]]
     starts = Counter(node["start"]["outcome"] for node in recorded)
@@ -197,7 +197,7 @@ def _forbidden(pod: StoredPod, refusals: tuple[str, ...]) -> answers.FleetPod:
 
 def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDaemonSet:
     """Group nodes by the outcome for the pod, each group in the order of the fleet."""
-    shares: dict[str, answers.DaemonShare] = {}
+    shares: dict[str, answers.DaemonSetOutcome] = {}
     for each in found.shares:
         outcome = _outcome(each.placed)
         share = shares.setdefault(repr(outcome), {**outcome, "count": 0, "nodes": []})
@@ -208,9 +208,9 @@ def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDa
     return {
         "namespace": found.pod.namespace,
         "name": found.pod.owner.partition("/")[2],
-        "shares": sorted(shares.values(), key=lambda share: (-share["count"], places[share["nodes"][0]])),
+        "outcomes": sorted(shares.values(), key=lambda share: (-share["count"], places[share["nodes"][0]])),
         "running": list(found.running),
-        "leftOut": list(found.left_out),
+        "excluded": list(found.left_out),
     }
 
 

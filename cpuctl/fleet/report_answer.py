@@ -30,7 +30,7 @@ def node_findings(report: Report) -> Iterator[NodeFinding]:
             "check": _CHECKS[place.part],
             "severity": each["severity"],
             "code": each["code"],
-            "about": place.about,
+            "subject": place.about,
             "where": "",
             "expected": each["expected"],
             "detected": each["detected"],
@@ -54,7 +54,7 @@ def fleet_report_document(
         "apiVersion": API_VERSION,
         "kind": "FleetReport",
         "complete": complete,
-        "passedOver": list(passed_over),
+        "skipped": list(passed_over),
         "summary": _summary(nodes, read, len(odd)),
         "groups": list(group_answers(groups)),
         "findings": same_findings(findings),
@@ -70,8 +70,8 @@ def is_wrong(node: ReportedNode) -> bool:
 def _summary(nodes: Sequence[Node], read: Sequence[ReportedNode], odd: int) -> FleetReportSummary:
     return {
         "nodes": len(nodes),
-        "wrong": sum(map(is_wrong, read)),
-        "odd": odd,
+        "withProblems": sum(map(is_wrong, read)),
+        "outliers": odd,
         "unknown": sum(node["summary"]["unknown"] > 0 for node in read),
         "unreadable": len(nodes) - len(read),
     }

@@ -52,5 +52,5 @@ class TopologyPublisher(KubeletFiles):
             "answerKey": None,
             "outcome": "Read",
             "object": topologies_document([found.topology]),
-            "remarks": list(found.notes),
+            "notes": list(found.notes),
         }

@@ -94,7 +94,7 @@ def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
     kinds = Counter(item.kind for item in found.skipped)
     if kinds:
         passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-        sources.add("passedOver", passed_over, "given")
+        sources.add("skippedObjects", passed_over, "given")
     unreadable = (each for each in found.skipped if each.why)
     sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
     owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)

@@ -117,7 +117,7 @@ def test_exceeding_a_limit_is_reported(
 def test_an_unreadable_state_is_not_clean() -> None:
     known = clean_node().known()._replace(state=KubeletState(closed=("/var/lib/kubelet/cpu_manager_state",)))
     snapshot = take_snapshot(NodeFiles(MemoryTree({}), str), known, no_progress)
-    assert node_answer(snapshot)["cpuManagerState"] == "closed"
+    assert node_answer(snapshot)["cpuManagerState"] == "unreadable"
     findings = audit(snapshot)
     assert [(finding.code, str(finding.severity)) for finding in findings] == [("state-closed", "warning")]
 

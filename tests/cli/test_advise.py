@@ -105,7 +105,7 @@ def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
     assert document["current"]["service"]["onOneNumaNode"] == 1
     found = [each for each in document["proposals"] if "policy" in each]
     assert found
-    assert all(each["policy"]["standing"] == "what-if" for each in found)
+    assert all(each["policy"]["status"] == "what-if" for each in found)
     assert max(each["service"]["onOneNumaNode"] for each in found) == 2
     reported = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--what-if").out
     assert "Row 1 uses a what-if policy, which no kubelet has." in reported
@@ -163,8 +163,8 @@ def test_no_row_is_shown_if_nothing_starts(cpuctl: Cpuctl) -> None:
     assert (document["current"]["start"]["outcome"], document["proposals"]) == ("Undetermined", [])
     search = document["search"]
     assert search["undetermined"] > 0
-    assert search["refused"] + search["undetermined"] == search["possible"] - 1
-    assert search["refused"] > 0
+    assert search["wouldNotStart"] + search["undetermined"] == search["possible"] - 1
+    assert search["wouldNotStart"] > 0
     shown = cpuctl("advise", "-q", *words)
     assert "starts with none of the settings tried" in shown.out
     assert "SETTINGS" not in shown.out
@@ -201,7 +201,7 @@ def test_an_interrupted_search_shows_what_it_found() -> None:
 
 def test_moves_are_listed_in_order(cpuctl: Cpuctl) -> None:
     document = answer(cpuctl, "--defragment", *FRAGMENTED, "-T", "big=8/8,256Mi")
-    assert (document["moves"], document["fewest"], document["largest"]) == (1, True, None)
+    assert (document["moves"], document["minimal"], document["largest"]) == (1, True, None)
     assert document["pod"]["now"]["reason"] == "TopologyAffinityError"
     assert document["steps"] == [
         {"action": "evict", "pod": "shop/web", "cpus": "2-5"},
@@ -220,10 +220,10 @@ def test_without_a_pod_the_largest_that_fits_is_found(cpuctl: Cpuctl) -> None:
 def test_the_exit_code_is_3_if_no_moves_help(cpuctl: Cpuctl) -> None:
     words = ("--defragment", *FRAGMENTED, "-T", "big=12/12,256Mi")
     document = answer(cpuctl, *words, code=3)
-    assert (document["moves"], document["steps"], document["fewest"]) == (None, [], True)
+    assert (document["moves"], document["steps"], document["minimal"]) == (None, [], True)
     assert cpuctl("advise", "-q", *words, "--exit-zero").code == 0
     short = answer(cpuctl, *words, "--budget", "20", code=3)
-    assert (short["fewest"], short["search"]["ended"]) == (False, "budget")
+    assert (short["minimal"], short["search"]["ended"]) == (False, "budget")
     assert "not certain" in cpuctl("advise", "-q", *words, "--budget", "20").out
 
 

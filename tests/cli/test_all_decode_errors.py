@@ -69,7 +69,7 @@ def test_all_are_reported_at_once(path: str, directory: Path, cpuctl: Cpuctl) ->
     if path in ANSWERING:
         assert result.code == 3
         start = start_of(json.loads(result.out))
-        reported = [f"{start['mend'][0]['where']}: {start['error']}", *start["later"]]
+        reported = [f"{start['settingsToFix'][0]['where']}: {start['error']}", *start["later"]]
     else:
         assert result.code == 4
         reported = [line for line in result.err.splitlines() if line.startswith("error: ")]

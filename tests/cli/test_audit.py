@@ -254,7 +254,7 @@ def test_what_could_not_be_read_while_recording_is_reported_as_closed(run: Run, 
     (tmp_path / "c" / STATE).unlink()
     document = answer(run("audit", "-m", "c", "-o", "json"), 3)
     assert [each["code"] for each in document["findings"]] == ["state-closed"]
-    assert document["node"]["cpuManagerState"] == "closed"
+    assert document["node"]["cpuManagerState"] == "unreadable"
     assert document["unreadable"] == [{"path": f"/{STATE}", "reason": "permission denied"}]
     (node / STATE).unlink()
     document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
@@ -280,9 +280,9 @@ def test_the_plan_records_what_must_not_have_changed(run: Run) -> None:
         "/var/lib/kubelet/memory_manager_state",
     ]
     front, server = plan["groups"]
-    assert front["cpus"] == {"now": "0-7", "wanted": "0,2-4,6-7", "effective": "0-7"}
+    assert front["cpus"] == {"now": "0-7", "desired": "0,2-4,6-7", "effective": "0-7"}
     assert (front["mems"], front["process"]) == (None, {"pid": 95, "startTime": 950})
-    assert (server["cpus"], server["mems"]) == (None, {"now": "0-1", "wanted": "0", "effective": "0-1"})
+    assert (server["cpus"], server["mems"]) == (None, {"now": "0-1", "desired": "0", "effective": "0-1"})
     assert server["owner"]["containerID"] == SERVER
     assert server["path"].endswith(f"/cri-containerd-{SERVER}.scope")
 

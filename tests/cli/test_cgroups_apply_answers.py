@@ -178,7 +178,7 @@ def test_values_are_as_requested_only_if_any_were_compared(
         "summary": {"containers": 0, "groups": 0, "writes": 0},
         "objections": [],
         "writes": [],
-        "leftOut": left_out,
+        "skipped": left_out,
         "result": None,
     }
     assert _last_line(document) == f"Nothing to do: {expected}"

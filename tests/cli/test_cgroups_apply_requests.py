@@ -101,15 +101,15 @@ def test_a_plan_continues_after_a_killed_run(node: Node, tmp_path: Path) -> None
     ("path", "wanted", "expected"),
     [
         ("own.parent", "1", "is not a container's group"),
-        ("own", "", "groups[0].cpus.wanted: an empty value was requested"),
-        ("own", "0-99999999999", "groups[0].cpus.wanted: expected a CPU list"),
+        ("own", "", "groups[0].cpus.desired: an empty value was requested"),
+        ("own", "0-99999999999", "groups[0].cpus.desired: expected a CPU list"),
     ],
 )
 def test_an_invalid_plan_is_rejected(
     node: Node, tmp_path: Path, path: str, wanted: str, expected: str
 ) -> None:
     group = node.own.parent if path == "own.parent" else node.own
-    change = {"now": "0-1", "wanted": wanted}
+    change = {"now": "0-1", "desired": wanted}
     plan = {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "CgroupsPlan",
@@ -131,7 +131,7 @@ def test_a_missing_group_is_reported(node: Node, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     code, document = node.answer("-f", str(tmp_path / "plan.json"), "--yes")
     assert (code, document["outcome"], node.lists) == (0, "Clean", ["0-1", "0-1"])
-    assert [each["subject"] for each in document["leftOut"]] == ["cgroup /kubepods/../../etc"]
+    assert [each["subject"] for each in document["skipped"]] == ["cgroup /kubepods/../../etc"]
 
 
 @real_kernel
@@ -170,7 +170,7 @@ def test_a_plan_of_pods_is_applied_by_their_names(node: Node, tmp_path: Path) ->
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     code, document = node.answer("-f", str(tmp_path / "plan.json"))
     assert (code, document["objections"][0]["code"]) == (3, "state-moved")
-    assert [each["subject"] for each in document["leftOut"]] == ["shop/absent/app"]
+    assert [each["subject"] for each in document["skipped"]] == ["shop/absent/app"]
 
 
 @real_kernel

@@ -248,7 +248,7 @@ def test_container_ids_are_replaced_with_names_if_all_are_known(
 def test_losses_are_reported(checkpoint: Checkpoint) -> None:
     document = answer(checkpoint("migrate", "covered", "--to", "1.36", *PODS, "-o", "json"))
     losses = document["files"][0]["losses"]
-    assert [(loss["kind"], loss["holder"]["pod"], loss["was"]) for loss in losses] == [
+    assert [(loss["kind"], loss["holder"]["pod"], loss["before"]) for loss in losses] == [
         ("podCPUs", "db", "1-2,9-10"),
         ("baseline", "web", "5"),
     ]

@@ -230,7 +230,7 @@ def test_drift_after_a_reboot_differs_from_a_real_change(verify: Checkpoint) -> 
     benign = answer(verify("drift", *NODE, *V36, "-o", "json"))
     assert benign["memoryDrift"] == {
         "kind": "benign",
-        "misfit": False,
+        "podsNoLongerFit": False,
         "changes": [
             {
                 "numaNode": 1,

@@ -237,7 +237,7 @@ def test_a_failed_start_reports_stage_error_and_place(config: Config) -> None:
     start = answer(config("check", *reported("case.yaml"), "-o", "json"))["start"]
     assert start["outcome"] == "Refused"
     assert (start["stage"], start["error"]) == ("cpuManager", 'unknown policy: "Static"')
-    assert start["mend"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
+    assert start["settingsToFix"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
 
 
 @pytest.mark.parametrize("drop_in", [False, True])

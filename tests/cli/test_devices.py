@@ -135,7 +135,7 @@ def test_explain_takes_devices_into_account(cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "late", *NODE, *PODS, *COUNTED, "-o", "json")
     document = json.loads(result.out)
     (devices,) = [offer for offer in document["rounds"][0]["offers"] if offer["provider"] == "devices"]
-    assert (devices["resource"], devices["standing"]) == ("nvidia.com/gpu", "impossible")
+    assert (devices["resource"], devices["status"]) == ("nvidia.com/gpu", "impossible")
     assert document["pod"]["outcome"] == "Rejected"
 
 

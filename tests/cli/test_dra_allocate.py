@@ -67,7 +67,7 @@ def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:
             "cpus": "0-1,16-17",
             "numaNodes": [0],
             "aligned": True,
-            "strays": "",
+            "extraCPUs": "",
         }
     ]
 

@@ -245,7 +245,7 @@ def test_without_a_name_the_first_pod_that_is_not_admitted_is_explained(cpuctl: 
     words = (*NODE, *arguments(STATIC), *pods(fits="2/2,1Gi", first="64/64,1Gi", second="64/64,1Gi"))
     assert document(cpuctl, *words)["pod"]["name"] == "first"
     assert document(cpuctl, "second", *words)["pod"]["name"] == "second"
-    assert document(cpuctl, "second", *words)["asked"]["podsBefore"] == 2
+    assert document(cpuctl, "second", *words)["query"]["podsBefore"] == 2
 
 
 def test_a_pod_is_found_by_name_full_name_container_or_uid(cpuctl: Cpuctl) -> None:
@@ -254,7 +254,7 @@ def test_a_pod_is_found_by_name_full_name_container_or_uid(cpuctl: Cpuctl) -> No
     assert by_name["pod"]["namespace"] == "shop"
     for text in ("shop/database", by_name["pod"]["uid"]):
         assert document(cpuctl, text, *words) == by_name
-    assert document(cpuctl, "shop/database/server", *words)["asked"]["container"] == "server"
+    assert document(cpuctl, "shop/database/server", *words)["query"]["container"] == "server"
 
 
 USAGE = {
@@ -349,10 +349,10 @@ class Running:
 def test_a_running_pod_is_explained_as_after_a_restart(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = Running(cpuctl, tmp_path)
     answer = document(cpuctl, "large", *node.words)
-    assert answer["asked"] == {"container": None, "restarted": True, "podsBefore": 1}
+    assert answer["query"] == {"container": None, "restarted": True, "podsBefore": 1}
     assert answer["decision"]["rule"] == "freeCores"
     assert "129078" in json.dumps(answer["defects"])
-    assert {each["words"] for each in answer["suggestions"]} == {
+    assert {each["text"] for each in answer["suggestions"]} == {
         'set cpuManagerPolicyOptions: full-pcpus-only: "false" (now "true")',
         "remove prod/old",
     }
@@ -537,7 +537,7 @@ def test_huge_pages_that_are_missing_as_well_are_named(cpuctl: Cpuctl) -> None:
         stdin = json.dumps(pod).encode()
         answer = json.loads(cpuctl("explain", *words, "-o", "json", stdin=stdin).out)
         assert answer["decision"]["rule"] == "largerThanOneNode"
-        assert answer.get("alsoLacking", []) == lacking
+        assert answer.get("alsoMissing", []) == lacking
         assert ("ALSO " in cpuctl("explain", *words, stdin=stdin).out) == bool(lacking)
 
 

@@ -92,11 +92,11 @@ def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpu
     """The event of a pod without a manifest is skipped; the other pods that have ended stay excluded."""
     answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL, *OTHERS], "-o", "json"))
     assert (answer["pod"]["name"], answer["pod"]["reason"]) == ("wide", "TopologyAffinityError")
-    assert answer["said"] == {
+    assert answer["reported"] == {
         "reason": "TopologyAffinityError",
         "message": "words of TopologyAffinityError",
-        "times": 1,
-        "last": "2026-11-24T09:00:00Z",
+        "count": 1,
+        "lastTimestamp": "2026-11-24T09:00:00Z",
         "node": "node7",
         "agrees": True,
     }
@@ -110,8 +110,8 @@ def test_a_named_pod_is_compared_with_its_own_event(
     name: str, times: int, agrees: bool, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL], name, "-o", "json"))
-    assert (answer["pod"]["name"], answer["said"]["times"]) == (name, times)
-    assert (answer["said"]["node"], answer["said"]["agrees"]) == ("node7", agrees)
+    assert (answer["pod"]["name"], answer["reported"]["count"]) == (name, times)
+    assert (answer["reported"]["node"], answer["reported"]["agrees"]) == ("node7", agrees)
 
 
 def test_a_proposed_command_includes_the_events(tmp_path: Path, cpuctl: Cpuctl) -> None:

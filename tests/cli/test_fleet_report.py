@@ -41,7 +41,7 @@ def test_nodes_with_problems_come_first(fleet: list[str], cpuctl: Cpuctl) -> Non
     document = answer(cpuctl, *fleet, SMALL.replace("4c", "2c"))
     assert [each["node"] for each in document["nodes"]][:2] == ["broken", "faulty"]
     assert document["summary"]["nodes"] == 5
-    assert (document["summary"]["unreadable"], document["summary"]["wrong"]) == (1, 1)
+    assert (document["summary"]["unreadable"], document["summary"]["withProblems"]) == (1, 1)
     assert document["nodes"][1]["summary"]["start"] == "Refused"
     assert {node for each in document["findings"] for node in each["nodes"]} == {"faulty"}
     severities = [each["severity"] for each in document["findings"]]

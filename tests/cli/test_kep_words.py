@@ -89,7 +89,7 @@ def test_lint_warns_of_all_managers_that_ignore_a_pod_as_show_does(cpuctl: Cpuct
     )
     shown = json.loads(cpuctl("pods", "show", "-f", str(pods), *words, "-o", "json").out)
     linted = json.loads(cpuctl("pods", "lint", "-f", str(pods), *words, "-o", "json").out)
-    notices = shown["pods"][0]["notices"]
+    notices = shown["pods"][0]["warnings"]
     assert [notice.partition(" alignment")[0].split()[-1] for notice in notices] == [
         "CPU",
         "memory",

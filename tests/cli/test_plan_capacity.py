@@ -156,8 +156,8 @@ def test_the_same_kind_of_pod_is_counted_once(cpuctl: Cpuctl) -> None:
 def test_bounds_are_named(cpuctl: Cpuctl) -> None:
     kinds = [word for n in range(1, 40) for word in ("-T", f"k{n}={n}m/{n}m,1Mi")]
     capacity = plan(cpuctl, *NODE, *kinds, "--capacity")["capacity"]
-    assert (len(capacity["copies"]), capacity["kindsLeftOut"]) == (32, 7)
-    assert capacity["bounds"] == {"copies": 500, "kinds": 32, "admissions": 10000, "leaving": 8}
+    assert (len(capacity["copies"]), capacity["skippedKinds"]) == (32, 7)
+    assert capacity["bounds"] == {"copies": 500, "kinds": 32, "admissions": 10000, "evictions": 8}
     table = cpuctl(*NODE, *kinds, "--capacity").out
     assert "7 more kinds of pods" in table
 
@@ -170,8 +170,8 @@ def test_moves_start_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None
         '{"policyName":"static","defaultCpuSet":"0-1,3-4,6-7","entries":{"u":{"c":"2"},"v":{"c":"5"}},"checksum":0}'
     )
     node = (*words, "--kubelet-args", args, "--state", str(tmp_path), "-T", "new=4/4,1Gi", "--capacity")
-    (unknown,) = plan(cpuctl, *node)["capacity"]["refused"]
-    assert (unknown["remedy"], [each["uid"] for each in unknown["leaving"]]) == ("evictions", ["v"])
+    (unknown,) = plan(cpuctl, *node)["capacity"]["remedies"]
+    assert (unknown["remedy"], [each["uid"] for each in unknown["evicted"]]) == ("evictions", ["v"])
     running = {
         "apiVersion": "v1",
         "kind": "List",
@@ -186,9 +186,9 @@ def test_moves_start_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None
         ],
     }
     (tmp_path / "running.json").write_text(json.dumps(running))
-    (known,) = plan(cpuctl, *node, "--pods", str(tmp_path / "running.json"))["capacity"]["refused"]
+    (known,) = plan(cpuctl, *node, "--pods", str(tmp_path / "running.json"))["capacity"]["remedies"]
     assert (known["remedy"], known["cpus"]) == ("moves", "4-7")
-    assert known["leaving"] == [{"pod": "default/v", "uid": "v", "cpus": "5", "cpusAfter": "1"}]
+    assert known["evicted"] == [{"pod": "default/v", "uid": "v", "cpus": "5", "cpusAfter": "1"}]
 
 
 def test_planned_copies_are_in_the_state_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -288,8 +288,8 @@ def test_pod_level_huge_pages_unknown_to_a_release_are_not_a_shortage(cpuctl: Cp
         "plan", "-m", "synthetic:1s1n16c1t", "-f", str(manifests), "--devices", str(devices), *words
     )
     assert result.code == 3, result.err
-    (refused,) = json.loads(result.out)["capacity"]["refused"]
-    assert (refused["remedy"], [each["pod"] for each in refused["leaving"]]) == ("evictions", ["default/a"])
+    (refused,) = json.loads(result.out)["capacity"]["remedies"]
+    assert (refused["remedy"], [each["pod"] for each in refused["evicted"]]) == ("evictions", ["default/a"])
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_explain_shows_what_is_missing_and_which_claims_hold_it(cpuctl: Cpuctl, 
     assert document["decision"]["rule"] == "resourceClaims"
     assert document["decision"]["why"].startswith(f"the pod stays pending: {BIG}")
     assert [each["heldBy"] for each in document["claimDevices"]] == [["default/four"], []]
-    assert "remove default/web" in [each["words"] for each in document["suggestions"]]
+    assert "remove default/web" in [each["text"] for each in document["suggestions"]]
 
 
 def test_individual_cpus_follow_the_drivers_flags(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_pods_in_state_files_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -
     assert cpuctl(*resize, "--set", "a:cpu=12").code == 0
     (granted,) = answer(cpuctl, *resize, "--set", "a:cpu=12", schema="resize")["pods"]
     assert [granted["cgroup"][when]["cpuShares"] for when in ("before", "after")] == [21 << 10, 32 << 10]
-    assert granted["scheduler"]["settled"]["cpu"] == "32"
+    assert granted["scheduler"]["after"]["cpu"] == "32"
     result = cpuctl(*resize, "--set", "a:cpu=13")
     assert result.code == 3, "20 of 32 CPUs are the claim's"
     assert "default/a: deferred" in result.out

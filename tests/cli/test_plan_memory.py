@@ -66,8 +66,8 @@ def test_memory_hints_are_shown(cpuctl: Cpuctl) -> None:
     restricted = f"{KUBELET} --topology-manager-policy=restricted"
     (round_,) = answer(cpuctl, "-T", "a=2/2,90Gi", kubelet=restricted)["pods"][0]["hints"]
     assert round_["offers"] == [
-        {"provider": "cpu", "resource": "cpu", "standing": "hints", "preferred": ["0", "1"]},
-        {"provider": "memory", "resource": "memory", "standing": "hints", "preferred": ["0-1"]},
+        {"provider": "cpu", "resource": "cpu", "status": "hints", "preferred": ["0", "1"]},
+        {"provider": "memory", "resource": "memory", "status": "hints", "preferred": ["0-1"]},
     ]
     assert (round_["admitted"], round_["preferred"]) == (False, False)
 
@@ -145,8 +145,8 @@ def test_guaranteed_huge_pages_can_be_taken_by_burstable_pods(cpuctl: Cpuctl, tm
         "resource": "hugepages-2Mi",
         "numaNodes": "0",
         "allocatable": 40 << 20,
-        "promised": 20 << 20,
-        "outside": 40 << 20,
+        "guaranteed": 20 << 20,
+        "usableByOthers": 40 << 20,
         "missing": 20 << 20,
     }
     assert warning["message"] == (

@@ -95,7 +95,7 @@ def test_a_plan_says_what_is_lost(version: str, again: Plan) -> None:
 def test_a_plan_says_that_a_running_pod_is_rejected(again: Plan) -> None:
     result = again("plan", pod(3, 0), "1.36", "-f", "pod.json", "-o", "json")
     (found,) = warnings(result)
-    assert (result.code, found["readmission"], found["message"]) == (3, "refused", REFUSED)
+    assert (result.code, found["readmission"], found["message"]) == (3, "rejected", REFUSED)
 
 
 @pytest.mark.parametrize("containers", [(5,), (3, 0)])

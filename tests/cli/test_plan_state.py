@@ -199,7 +199,7 @@ def test_topology_policies_show_their_hints(cpuctl: Cpuctl) -> None:
         ),
     )
     (pod,) = json.loads(result.out)["pods"]
-    cpu = {"provider": "cpu", "resource": "cpu", "standing": "hints", "preferred": ["0-1"]}
+    cpu = {"provider": "cpu", "resource": "cpu", "status": "hints", "preferred": ["0-1"]}
     assert pod["hints"] == [
         {"container": "a", "numaNodes": "0-1", "preferred": True, "admitted": True, "offers": [cpu]}
     ]
@@ -350,7 +350,7 @@ def test_objects_that_a_plan_skips_are_reported_by_kind(cpuctl: Cpuctl, tmp_path
     ) in shown.err
     document = json.loads(cpuctl(*words, "-o", "json").out)
     assert [pod["name"] for pod in document["pods"]] == ["web-0", "web-1"]
-    assert document["sources"]["passedOver"] == {"value": "2 Service, 1 Workflow", "from": "given"}
+    assert document["sources"]["skippedObjects"] == {"value": "2 Service, 1 Workflow", "from": "given"}
 
 
 def test_commands_that_skip_unreadable_pods_report_them(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def planned(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
 def test_the_answer_says_that_no_kubelet_does_this(cpuctl: Cpuctl) -> None:
     document = planned(cpuctl, *WEB, "--policy", "katalyst,strategy=packing")
     reported = document["kubelet"]["policy"]
-    assert (reported["name"], reported["origin"], reported["standing"]) == ("katalyst", "shipped", "what-if")
+    assert (reported["name"], reported["origin"], reported["status"]) == ("katalyst", "shipped", "what-if")
     assert reported["options"]["strategy"] == "packing"
     shown = cpuctl("plan", *NODE, *WEB, "--policy", "katalyst")
     assert "What if: policy katalyst,strategy=spreading" in shown.out
@@ -87,14 +87,14 @@ def test_the_answer_says_that_no_kubelet_does_this(cpuctl: Cpuctl) -> None:
 def test_without_a_policy_the_answer_does_not_mention_policies(cpuctl: Cpuctl) -> None:
     document = planned(cpuctl, *WEB)
     assert "policy" not in document["kubelet"]
-    assert "weighings" not in json.dumps(document)
+    assert "scoring" not in json.dumps(document)
 
 
 def test_a_policy_in_a_file_shows_filters_scores_and_the_chosen_set(cpuctl: Cpuctl, mine: str) -> None:
     document = planned(cpuctl, *WEB, "--policy", f"{mine}:Mine")
     [container] = document["pods"][0]["containers"]
     assert container["cpus"] == "27-30"
-    [weighing] = container["weighings"]
+    [weighing] = container["scoring"]
     assert weighing["removed"] == "31"
     assert weighing["scores"][0] == {"cpus": "30", "score": 30}
     assert weighing["sets"] == [{"cpus": "27-30", "score": 0}]
@@ -326,7 +326,7 @@ def test_a_fleet_uses_the_policy_on_every_node_with_any_number_of_jobs(cpuctl: C
     named = (*words, "--policy", f"{mine}:ByName")
     document = json.loads(cpuctl(*named, "-o", "json").out)
     jsonschema.validate(document, json.loads(schema_text("fleetplan")))
-    assert document["policy"]["standing"] == "what-if"
+    assert document["policy"]["status"] == "what-if"
     outcomes = {pod["name"]: pod["outcome"] for pod in document["pods"]}
     assert outcomes == {"small-0": "Admitted", "small-1": "Rejected", "large": "Pending"}
     assert json.loads(cpuctl(*named, "--jobs", "2", "-o", "json").out) == document

@@ -136,8 +136,8 @@ def test_changes_proposed_by_explain_work(name: str, tmp_path: Path, cpuctl: Cpu
     assert suggestions
     for suggestion in suggestions:
         again = node.done(suggestion)["pod"]
-        assert again["outcome"] == "Admitted", suggestion["words"]
-        assert again["containers"] == suggestion["containers"], suggestion["words"]
+        assert again["outcome"] == "Admitted", suggestion["text"]
+        assert again["containers"] == suggestion["containers"], suggestion["text"]
 
 
 def test_every_kind_of_change_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -207,7 +207,7 @@ def test_changes_proposed_by_pods_show_lead_to_exclusive_cpus(
         for change in reported["changes"]:
             edit(changed, change)
         after = shown(changed)[place]
-        assert (after["given"], after["count"], after["changes"]) == (True, reported["countAfter"], [])
+        assert (after["assigned"], after["count"], after["changes"]) == (True, reported["countAfter"], [])
 
 
 @pytest.mark.parametrize("command", ["plan", "explain c", "checkpoint new", "resize --set c:cpu=3"])

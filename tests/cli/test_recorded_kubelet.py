@@ -223,7 +223,7 @@ def test_a_check_finds_what_a_verification_finds(stuck: str, cpuctl: Cpuctl) -> 
     assert check["sources"]["cpuManagerState"] == verified["sources"]["cpuManagerState"]
     found = {each["code"] for each in check["findings"] if each["severity"] == "error"}
     assert found == {each["code"] for each in verified["findings"]} == {"policy-differs"}
-    assert not any("state files" in each["what"] for each in check["notLookedAt"])
+    assert not any("state files" in each["what"] for each in check["notChecked"])
 
 
 def test_both_ends_of_an_upgrade_start_on_the_recorded_state(stuck: str, cpuctl: Cpuctl) -> None:
@@ -408,13 +408,13 @@ def test_state_files_that_only_root_may_read_are_mentioned(
     monkeypatch.setattr("cpuctl.inputs.state_files.named_states", closed)
     monkeypatch.setattr("cpuctl.inputs.state_files._of_machine", closed)
     answer = document(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json"))
-    what = answer["notLookedAt"][0]["what"]
+    what = answer["notChecked"][0]["what"]
     assert what == ("state files: cannot be read: permission denied (see sudo cpuctl checkpoint verify)")
     assert cpuctl("config", "check", *RELEASE, "-m", stuck, "--state", stuck).code == 5
 
 
 def test_a_machine_without_state_files_is_mentioned(archive: str, cpuctl: Cpuctl) -> None:
-    unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notLookedAt"][0]["what"]
+    unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notChecked"][0]["what"]
     assert unseen == f"state files: {archive} has none (see cpuctl checkpoint verify STATE)"
 
 

@@ -57,7 +57,7 @@ def test_the_plan_repairs_the_one_container(folder: Path, cpuctl: Cpuctl) -> Non
         "audit", "-m", str(folder / "node.tar.xz"), "--pods", str(folder / "pods.json"), "-q", "-o", "plan"
     )
     (group,) = json.loads(result.out)["groups"]
-    assert (group["owner"]["container"], group["cpus"]["wanted"], group["mems"]["wanted"]) == (
+    assert (group["owner"]["container"], group["cpus"]["desired"], group["mems"]["desired"]) == (
         "server",
         "2-3",
         "0",

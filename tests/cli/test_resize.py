@@ -173,7 +173,7 @@ def pod(document: dict[str, Any], place: int = 0) -> dict[str, Any]:
 
 
 def requested(answer: dict[str, Any], container: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = pod(answer)["containers"][container]["resources"]["asked"]
+    found: dict[str, Any] = pod(answer)["containers"][container]["resources"]["requested"]
     return found
 
 
@@ -259,7 +259,7 @@ def test_the_pods_status_shows_what_is_pending_and_its_generation(cpuctl: Cpuctl
     states = pod(answer)["containers"][0]["resources"]
     assert {state: states[state]["requests"]["cpu"] for state in states} == {
         "before": "16",
-        "asked": "6",
+        "requested": "6",
         "desired": "6",
         "allocated": "6",
         "actuated": "16",
@@ -283,7 +283,7 @@ def test_the_next_resize_can_start_from_the_written_state_files(cpuctl: Cpuctl, 
     state = ("--state", str(tmp_path))
     back = document(cpuctl, *setting, *state, *running("db=6/6,8Gi"), *to("db:cpu=4"))
     cpus = pod(back)["containers"][0]["cpus"]
-    assert (cpus["before"], cpus["after"], cpus["promised"]) == ("1-3,13-15", "1-2,13-14", "1-2,13-14")
+    assert (cpus["before"], cpus["after"], cpus["baseline"]) == ("1-3,13-15", "1-2,13-14", "1-2,13-14")
     again = resize(cpuctl, *setting, *DB, *to("db:cpu=6"), "--write-state", str(tmp_path))
     assert (again.code, again.out) == (2, "")
     forced = resize(cpuctl, *setting, *DB, *to("db:cpu=6"), "--write-state", str(tmp_path), "--force")
@@ -318,7 +318,7 @@ def test_granted_resources_are_read_from_the_kubelets_own_files(cpuctl: Cpuctl, 
         *("--pods", str(tmp_path / "pods.json")),
     )
     states = pod(answer)["containers"][0]["resources"]
-    assert (states["before"]["requests"]["cpu"], states["asked"]["requests"]["cpu"]) == ("16", "10")
+    assert (states["before"]["requests"]["cpu"], states["requested"]["requests"]["cpu"]) == ("16", "10")
     assert answer["sources"]["allocatedState"]["from"] == "given"
 
 
@@ -372,7 +372,7 @@ def test_a_policy_decides_on_admission_but_not_on_resizes(cpuctl: Cpuctl) -> Non
     node = ("-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "fixtures/kubelet/static.yaml")
     words = (*node, "-T", "web=4/4,2Gi", "--set", "web:cpu=6", "--policy", "koordinator,bind=spread")
     document = json.loads(cpuctl("resize", *words, "-o", "json").out)
-    assert document["kubelet"]["policy"]["standing"] == "what-if"
+    assert document["kubelet"]["policy"]["status"] == "what-if"
     assert document["after"]["freeCPUs"] == "6-15,18-31"
     assert "no kubelet does this" in cpuctl("resize", *words).out
     gate = ("--kubelet-version", "1.38", "--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true")

@@ -61,7 +61,7 @@ def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Pat
         )
     )
     assert (found["policy"], found["start"]) == ("Static", {"outcome": "Started"})
-    names = ("numaNode", "resource", "total", "reserved", "hugePages", "allocatable", "overdrawn")
+    names = ("numaNode", "resource", "total", "reserved", "hugePages", "allocatable", "overcommitted")
     assert [tuple(line[name] for name in names) for line in found["amounts"]] == [
         (0, "memory", 4 << 30, 1 << 30, 2 << 30, 1 << 30, 0),
         (0, "hugepages-2Mi", 1 << 30, 0, 0, 1 << 30, 0),
@@ -76,7 +76,7 @@ def test_numbers_that_wrap_around_are_reported(cpuctl: Cpuctl, tmp_path: Path) -
     words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "4000Mi")), "-o", "json")
     found = memory(cpuctl(*words, cwd=tmp_path))
     line = next(line for line in found["amounts"] if line["reserved"])
-    assert (line["allocatable"], line["overdrawn"]) == (None, (4000 - 3072) << 20)
+    assert (line["allocatable"], line["overcommitted"]) == (None, (4000 - 3072) << 20)
     assert found["start"]["outcome"] == "Started"
 
 

@@ -45,7 +45,7 @@ def finding(message: str, code: str = "a-code", about: str = "") -> NodeFinding:
         "check": "audit",
         "severity": "warning",
         "code": code,
-        "about": about,
+        "subject": about,
         "where": "",
         "expected": "",
         "detected": "",

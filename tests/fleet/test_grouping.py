@@ -44,7 +44,7 @@ def test_the_largest_group_comes_first_and_others_are_compared_with_it() -> None
     assert answer["summary"] == {
         "nodes": 3,
         "groups": 2,
-        "odd": 1,
+        "outliers": 1,
         "wouldNotStart": 0,
         "undetermined": 0,
         "unreadable": 0,

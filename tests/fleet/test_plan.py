@@ -296,7 +296,7 @@ def test_running_pods_use_their_share(tmp_path: Path) -> None:
 
 def shares(answer: Any) -> dict[str, list[str]]:
     (found,) = answer["daemonSets"]
-    return {each.get("message", each["outcome"]): each["nodes"] for each in found["shares"]}
+    return {each.get("message", each["outcome"]): each["nodes"] for each in found["outcomes"]}
 
 
 def test_every_node_gets_a_pod_of_a_daemon_set_before_other_pods(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_a_daemon_set_runs_on_nodes_that_it_selects_and_with_taints_that_it_tole
     assert shares(answer) == {"Admitted": ["cordoned", "gone"], short: ["full"]}
     (found,) = answer["daemonSets"]
     assert (found["namespace"], found["name"], found["running"]) == ("default", "log", ["has"])
-    assert found["leftOut"] == ["starting", "offline", "gpu", "other"]
+    assert found["excluded"] == ["starting", "offline", "gpu", "other"]
 
     on_host = write(tmp_path / "h.json", daemon_set(2, hostNetwork=True, nodeSelector={"disk": "ssd"}))
     assert "offline" in shares(document(fleet, filenames=(on_host,), **words)[0])["Admitted"]

@@ -156,7 +156,7 @@ def checked(node: Path, published: PublishedNodes, arguments: str = BARE) -> Che
 
 
 def reported(found: CheckedNode) -> list[tuple[str, str, str]]:
-    return [(each["severity"], each["code"], each["about"]) for each in found["findings"]]
+    return [(each["severity"], each["code"], each["subject"]) for each in found["findings"]]
 
 
 def published_by(node: Path | str, publisher: str = "rte", arguments: str = BARE) -> NodeTopology:

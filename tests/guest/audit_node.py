@@ -224,7 +224,7 @@ def apply(name: str, node: Node) -> None:
             if group[kind]:
                 path = node.at("cpuset") / group["path"].lstrip("/") / f"cpuset.{kind}"
                 assert ",".join(path.read_text().split()) == group[kind]["now"], path
-                put(path, group[kind]["wanted"])
+                put(path, group[kind]["desired"])
 
 
 def set_up(node: Node) -> None:

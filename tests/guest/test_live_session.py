@@ -163,7 +163,7 @@ def report(*findings: dict[str, Any], cpus: str = "2-3") -> Reported:
     container = {"path": GROUP, "threads": 1, "mems": {"effective": ""}}
     container["cpus"] = {"configured": "2-3", "effective": "2-3"}
     document = {
-        "taken": datetime.fromtimestamp(12, UTC).isoformat(),
+        "recordedAt": datetime.fromtimestamp(12, UTC).isoformat(),
         "machine": {"summary": {"online": "0-3"}, "numaNodes": [{"id": 0, "cpus": "0-3"}]},
         "holders": {"cpus": {"holders": [holder], "sharedPool": "0-1", "exclusive": "2-3"}},
         "audit": {"containers": [container], "findings": list(findings)},

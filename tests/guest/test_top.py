@@ -89,11 +89,11 @@ def test_cpu_time_of_containers_and_of_others_on_their_cpus(seen: Seen) -> None:
 def test_the_stray_thread_is_found_on_its_cpu(seen: Seen) -> None:
     (stray,) = (each for each in seen.row("server")["foreign"] if each["tid"] == seen.reported["stray"])
     assert (stray["cpu"], stray["kernel"], stray["cgroup"]) == (seen.reported["strayCPU"], False, "/")
-    seen.holds(stray["ran"], seen.before["stray"], seen.after["stray"], 1.0, "stray")
+    seen.holds(stray["used"], seen.before["stray"], seen.after["stray"], 1.0, "stray")
 
 
 def test_interrupts_are_counted_on_their_cpu(seen: Seen) -> None:
-    (serial,) = (each for each in seen.row("forwarder")["interrupts"]["most"] if each["name"] == "4")
+    (serial,) = (each for each in seen.row("forwarder")["interrupts"]["mostFrequent"] if each["name"] == "4")
     before, after = seen.before["interrupts"], seen.after["interrupts"]
     seen.holds(serial["rate"], before, after, 200.0, "interrupts")
     assert "ttyS0" in serial["title"]

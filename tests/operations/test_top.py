@@ -102,7 +102,7 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
         "devices": 200.0,
         "timer": 250.0,
         "others": 0.0,
-        "most": [{"name": "24", "title": "PCI-MSI 524288-edge eth0", "rate": 200.0}],
+        "mostFrequent": [{"name": "24", "title": "PCI-MSI 524288-edge eth0", "rate": 200.0}],
     }
     assert container["foreign"] == [
         {
@@ -112,13 +112,13 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
             "cgroup": "/system.slice/backup.service",
             "cpu": 1,
             "kernel": False,
-            "ran": 0.4,
+            "used": 0.4,
         },
-        {"tid": 30, "pid": 30, "comm": "kswapd0", "cgroup": "/", "cpu": 5, "kernel": True, "ran": 0.25},
+        {"tid": 30, "pid": 30, "comm": "kswapd0", "cgroup": "/", "cpu": 5, "kernel": True, "used": 0.25},
     ]
     assert container["numaMisses"] == 10.0 / 2 * len(CPUSet.parse(container["numaNodes"]))
     assert container["pressure"] == {"some": 0.5, "full": 0.0, "average": 0.015}
-    assert {each["of"]: each["some"] for each in document["pressure"]} == {"node": 0.5, "pods": 0.5}
+    assert {each["scope"]: each["some"] for each in document["pressure"]} == {"node": 0.5, "pods": 0.5}
     assert document["reserved"]["interrupts"] == 3.0
     assert document["unknown"] == []
     assert [each["owner"] for each in document["cpus"]] == ["reserved", "exclusive", "shared", "shared"] * 2
@@ -137,7 +137,7 @@ def test_a_stray_process_among_many_is_found_at_once_or_in_turn(thorough: bool, 
         running.write()
         seen = reported(node)["containers"][0]["foreign"]
     assert ([each["tid"] for each in seen], looks) == ([1099], 1 if thorough else 2)
-    assert seen[0]["ran"] == 1.0
+    assert seen[0]["used"] == 1.0
 
 
 def test_values_that_a_kernel_does_not_provide_are_null_and_reported(tmp_path: Path) -> None:

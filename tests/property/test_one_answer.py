@@ -146,7 +146,7 @@ def checked(path: str, document: dict[str, Any]) -> bool:
         unseen = str(document.get("sources", {}).get("state", {}).get("value", ""))
         missed = "are not used" in unseen
     else:
-        unseen = str(document.get("notLookedAt", ""))
+        unseen = str(document.get("notChecked", ""))
         missed = "'state files" in unseen or "have none" in unseen
     unloaded = "after loading its configuration" in unseen
     assert unloaded or not missed or "cpuctl checkpoint verify" in unseen

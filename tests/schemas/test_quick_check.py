@@ -24,7 +24,7 @@ def moment(tmp_path_factory: pytest.TempPathFactory) -> Any:
     running = Running(tmp_path_factory.mktemp("node"), counting_node())
     document = moments_of(running, 1)[0]
     document["containers"][0]["foreign"] = [
-        {"tid": 1, "pid": 1, "comm": "a", "cgroup": "/b", "cpu": 0, "kernel": False, "ran": 0.5}
+        {"tid": 1, "pid": 1, "comm": "a", "cgroup": "/b", "cpu": 0, "kernel": False, "used": 0.5}
     ]
     return document
 

@@ -70,7 +70,7 @@ def spell_out_commands(
     A recording cannot be changed: *on_node* is the command that changes its node.
     """
     for file in document["files"]:
-        file["advice"] = spelt_out(file["advice"])
+        file["fix"] = spelt_out(file["fix"])
     itself = f"cpuctl checkpoint {verb}"
     findings = document["proof"]["findings"] if document["proof"] else []
     spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
@@ -124,7 +124,7 @@ def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
         "source": change.state.source if change.state else None,
         "outcome": "refused" if change.refused else "changed" if change.changed else "unchanged",
         "reason": shortened(change.refused.reason) if change.refused else "",
-        "advice": change.refused.advice if change.refused else "",
+        "fix": change.refused.advice if change.refused else "",
         "formatBefore": before.format,
         "formatAfter": after.format,
         # A refused change is not made, either.
@@ -139,7 +139,7 @@ def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
 def _action(action: RepairAction, owners: Owners) -> answers.Action:
     owner = owner_answer(owners, action.pod_uid, action.container) if action.pod_uid else None
     return {
-        "did": action.did.value,
+        "kind": action.did.value,
         "holder": owner,
         "before": shortened(action.before),
         "after": shortened(action.after),
@@ -151,7 +151,7 @@ def _loss(loss: Loss, owners: Owners) -> answers.Loss:
     return {
         "kind": loss.kind.value,
         "holder": owner_answer(owners, loss.pod_uid, loss.container),
-        "was": shortened(loss.was),
+        "before": shortened(loss.was),
         "meaning": loss.meaning,
     }
 

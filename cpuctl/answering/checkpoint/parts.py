@@ -62,7 +62,7 @@ def file_answer(state: StateInput) -> answers.StateFile:
 
 def checksum_answer(checked: Checked) -> answers.Checksum:
     """Describe a checksum."""
-    return {"name": checked.name, "written": checked.written, "right": checked.right, "ok": checked.ok}
+    return {"name": checked.name, "written": checked.written, "expected": checked.right, "ok": checked.ok}
 
 
 def written_by(file_name: str, format_: str) -> str:

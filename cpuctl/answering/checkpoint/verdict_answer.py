@@ -127,7 +127,7 @@ def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
     if refusal is None and failure == "unread":
         return {"outcome": "NotRead"}
     if refusal is None and file_name in verdict.passed_over:
-        return {"outcome": "PassedOver"}
+        return {"outcome": "Skipped"}
     if refusal is None:
         return {"outcome": "Accepted" if verdict.reached else "NotReached"}
     return _shortened_refusal(not_started_answer(refusal))
@@ -137,7 +137,7 @@ def drift_answer(drift: MemoryDrift) -> answers.MemoryDrift:
     """Describe differences between the machine's memory and the file."""
     return {
         "kind": drift.kind.value,
-        "misfit": drift.misfit,
+        "podsNoLongerFit": drift.misfit,
         "changes": [
             {
                 "numaNode": change.node,

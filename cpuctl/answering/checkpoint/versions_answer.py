@@ -25,7 +25,7 @@ def versions_document() -> answers.CheckpointVersions:
                 "format": format_,
                 "writtenBy": written_by,
                 "readBy": read_by,
-                "whenBroken": when_broken,
+                "onLoadError": when_broken,
             }
             for file, format_, written_by, read_by, when_broken in OTHER_FORMATS
         ],

@@ -70,7 +70,7 @@ def check_document(
     inputs: list[answers.NotChecked] = [
         {"settings": [], "what": each} for each in unread_inputs(sources, unseen)
     ]
-    document["notLookedAt"] = [*inputs, *document["notLookedAt"]]
+    document["notChecked"] = [*inputs, *document["notChecked"]]
     return document
 
 
@@ -131,7 +131,7 @@ def unloaded_document(
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
     document = _document(sources, release, start, findings)
     states = "state files, which the kubelet reads after loading its configuration"
-    document["notLookedAt"].insert(0, {"settings": [], "what": states})
+    document["notChecked"].insert(0, {"settings": [], "what": states})
     return document
 
 
@@ -161,7 +161,7 @@ def _document(
         "start": start,
         "summary": counts(findings),
         "findings": [finding_answer(finding) for finding in findings],
-        "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in unseen],
+        "notChecked": [{"settings": list(each.fields), "what": each.what} for each in unseen],
     }
 
 

@@ -98,7 +98,7 @@ def _memory(memory: MemoryProposal, started: Started) -> answers.ChosenMemory:
     kept = started.reservations
     eviction = kept.kept_by_eviction(started.capacity)
     return {
-        "keptFromPods": known_amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
+        "totalReserved": known_amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
         "kubeReserved": known_amount(kept.kube.get(MEMORY, Quantity())),
         "systemReserved": known_amount(kept.system.get(MEMORY, Quantity())),
         "evictionHard": known_amount(eviction.get(MEMORY, Quantity())),

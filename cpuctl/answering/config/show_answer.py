@@ -123,7 +123,7 @@ def reservation_answer(summary: ReservationSummary | str) -> answers.Reservation
             {
                 "type": balance.kind,
                 "reservedMemory": known_amount(balance.listed),
-                "keptFromPods": known_amount(balance.reserved),
+                "totalReserved": known_amount(balance.reserved),
                 "equal": balance.equal,
             }
             for balance in summary.balances

@@ -60,7 +60,9 @@ def _remedy(refusal: Refusal) -> Remedy:
         answer["later"] = list(refusal.later)
     place = setting_place(refusal.where)
     if place.setting or place.where:
-        answer["mend"] = [{"setting": place.setting or None, "from": None, "where": place.where or None}]
+        answer["settingsToFix"] = [
+            {"setting": place.setting or None, "from": None, "where": place.where or None}
+        ]
     if fix := refusal.fix or leave_out(place):
         answer["fix"] = fix
     return answer
@@ -81,7 +83,7 @@ def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
     """Describe whether the kubelet starts, and the places of the settings that it rejects."""
     start = start_answer(outcome)
     if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_fix(outcome)):
-        start["mend"] = fix_answer(loaded, paths)
+        start["settingsToFix"] = fix_answer(loaded, paths)
     return start
 
 

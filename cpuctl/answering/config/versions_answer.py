@@ -41,7 +41,7 @@ def versions_document(
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
     parts: answers.Changes = {
-        "behaviours": [each for each in behaviours if everything or each["concerns"] or _is_shown(each)],
+        "behaviours": [each for each in behaviours if everything or each["relevant"] or _is_shown(each)],
         "featureGates": [_gate(change) for change in changes.gates if everything or change.concerns],
         "options": [_option(change) for change in changes.options if everything or change.concerns],
         "fields": [_field(change) for change in changes.fields if everything or change.concerns],
@@ -64,9 +64,9 @@ def versions_document(
         "to": versions[1],
         **_next(starts, versions, check_of, comparison.unseen),
         **parts,
-        "leftOut": len(found) - shown,
+        "omitted": len(found) - shown,
         **pods,
-        "notLookedAt": unread_inputs(header["sources"], comparison.unseen),
+        "notChecked": unread_inputs(header["sources"], comparison.unseen),
     }
 
 
@@ -87,7 +87,7 @@ def uncompared_document(
             (header["kubelet"]["version"], str(uncompared.target)),
             check_of,
         ),
-        "notLookedAt": unread_inputs(header["sources"], uncompared.unseen or files),
+        "notChecked": unread_inputs(header["sources"], uncompared.unseen or files),
     }
 
 
@@ -129,10 +129,10 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.Beha
         "before": before if change.begins else after,
         "after": after if change.begins else before,
         "source": difference.source,
-        "standing": difference.evidence,
+        "status": difference.evidence,
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
-        "concerns": change.concerns,
+        "relevant": change.concerns,
         **shown,
     }
 
@@ -150,7 +150,7 @@ def _gate(change: GateChange) -> answers.GateChange:
         "enabledAfter": change.on_after,
         "setTo": change.setting,
         "problem": change.problem or None,
-        "concerns": change.concerns,
+        "relevant": change.concerns,
     }
 
 
@@ -171,12 +171,12 @@ def _option(change: OptionChange) -> answers.OptionChange:
         "option": change.option,
         "before": change.before or None,
         "after": change.after or None,
-        "concerns": change.concerns,
+        "relevant": change.concerns,
     }
 
 
 def _field(change: FieldChange) -> answers.FieldChange:
-    return {"field": change.field, "since": f"1.{change.since}", "concerns": change.concerns}
+    return {"field": change.field, "since": f"1.{change.since}", "relevant": change.concerns}
 
 
 def _flag(change: FlagChange) -> answers.FlagChange:
@@ -184,7 +184,7 @@ def _flag(change: FlagChange) -> answers.FlagChange:
         "flag": f"--{change.flag}",
         "since": f"1.{change.since}",
         "known": change.known,
-        "concerns": change.concerns,
+        "relevant": change.concerns,
     }
 
 
@@ -192,8 +192,8 @@ def _rule(change: RuleChange) -> answers.RuleChange:
     return {
         "setting": change.rule.field,
         "stage": change.rule.stage,
-        "words": change.rule.template,
+        "message": change.rule.template,
         "since": f"1.{change.since}",
         "known": change.known,
-        "concerns": change.concerns,
+        "relevant": change.concerns,
     }

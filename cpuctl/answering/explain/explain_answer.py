@@ -124,7 +124,7 @@ def explanation_document(
         "start": {"outcome": "Started"},
         "node": node_answer(replay.before),
         **_shared_pool(replay.after),
-        "asked": {
+        "query": {
             "container": explained.container or None,
             "restarted": replay.scenario.restarted,
             "podsBefore": replay.position,
@@ -189,15 +189,15 @@ def _searched(
     return suggestions, [search_answer(search) for search in searches]
 
 
-def _message_seen(rejection: RejectionEvent | None, pod: Pod) -> answers.SaidPart:
+def _message_seen(rejection: RejectionEvent | None, pod: Pod) -> answers.ReportedPart:
     if rejection is None:
         return {}
     return {
-        "said": {
+        "reported": {
             "reason": rejection.reason,
             "message": rejection.message,
-            "times": rejection.times,
-            "last": rejection.last,
+            "count": rejection.times,
+            "lastTimestamp": rejection.last,
             "node": rejection.node,
             "agrees": pod["outcome"] == "Rejected" and pod["reason"] == rejection.reason,
         }
@@ -213,7 +213,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
     return pages_answer(explained.pages, without_state=explained.state_in_the_way)
 
 
-def _also_lacking(explanation: Explanation) -> answers.LackingPart:
+def _also_lacking(explanation: Explanation) -> answers.MissingPart:
     """Name huge pages that no NUMA node has free, if the pod was rejected for another reason."""
     replay = explanation.replay
     if not isinstance(replay.admission.verdict, Rejected) or explanation.decision.provider == "memory":
@@ -226,7 +226,7 @@ def _also_lacking(explanation: Explanation) -> answers.LackingPart:
         for name, amount in sorted(pod_requests(replay.scenario.pod).items())
         if is_huge_pages(name) and amount.sign > 0 and tables and not free_in(tables, tables, name)
     ]
-    return {"alsoLacking": lacking} if lacking else {}
+    return {"alsoMissing": lacking} if lacking else {}
 
 
 def not_started_document(
@@ -287,7 +287,7 @@ def _offer(offer: Offer) -> answers.ProviderOffer:
     return {
         "provider": offer.provider,
         "resource": offer.resource,
-        "standing": offer.status.value,
+        "status": offer.status.value,
         "hints": None if offer.hints is None else [_hint(hint) for hint in offer.hints],
         "usable": None if offer.usable is None else _sets(offer.usable),
         **_widths(offer.rule),

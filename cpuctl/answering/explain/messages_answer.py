@@ -44,7 +44,7 @@ def _message(
         "line": found.line,
         "count": found.count,
         "code": message.code,
-        "speaker": message.speaker.value,
+        "component": message.speaker.value,
         "text": recognized.found,
         "pod": recognized.pod or None,
         "container": recognized.container or None,

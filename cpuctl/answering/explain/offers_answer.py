@@ -30,10 +30,10 @@ def offers_answer(hint_round: HintRound) -> list[answers.Offer]:
 def _hints(hints: HintList | None) -> answers.OfferedHints:
     """Return the preferred sets of NUMA nodes: empty if no set is possible, None if none are reported."""
     if hints is None:
-        return {"standing": "no preference", "preferred": None}
+        return {"status": "no preference", "preferred": None}
     if not hints:
-        return {"standing": "impossible", "preferred": []}
-    return {"standing": "hints", "preferred": _preferred(hints)}
+        return {"status": "impossible", "preferred": []}
+    return {"status": "hints", "preferred": _preferred(hints)}
 
 
 def _preferred(hints: HintList) -> list[str] | None:

@@ -41,7 +41,7 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
     return {
         "kind": change.kind.value,
         "change": _change(change),
-        "words": _change_text(change),
+        "text": _change_text(change),
         "command": _command(change, ask_with),
         "containers": list(placed_containers(replayed.before.topology, replayed.admission)),
         "hints": [round_answer(requested) for requested in replayed.admission.hint_rounds],
@@ -93,7 +93,7 @@ def search_answer(search: Search) -> answers.Search:
         "runs": search.runs,
         "bound": search.bound,
         "complete": search.complete,
-        "leftOut": search.left_out,
+        "excluded": search.left_out,
         "resources": list(search.resources),
     }
 

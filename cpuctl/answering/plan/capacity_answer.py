@@ -42,7 +42,7 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> a
     nodes = topology.numa_nodes
     return {
         "copies": [_copies(copies) for copies in capacity.copies],
-        "kindsLeftOut": capacity.left_out,
+        "skippedKinds": capacity.left_out,
         "largestRequests": [
             _largest(name, largest, current=name == policy) for name, largest in capacity.largest.items()
         ],
@@ -55,12 +55,12 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> a
             for headroom in capacity.uncore_caches
         ],
         "fragmentation": fragmentation_answer(capacity.fragmentation),
-        "refused": [_remedy(remedy) for remedy in capacity.remedies],
+        "remedies": [_remedy(remedy) for remedy in capacity.remedies],
         "bounds": {
             "copies": MAX_COPIES,
             "kinds": MAX_SHAPES,
             "admissions": MAX_RUNS,
-            "leaving": MAX_LEAVING,
+            "evictions": MAX_LEAVING,
         },
     }
 
@@ -80,7 +80,7 @@ def repetition_answer(repetition: Repetition, requested: int | Literal["max"]) -
     """Return how many of the requested number (or ``max``) of copies of all pods fit."""
     stop = repetition.stop
     return {
-        "asked": requested,
+        "requested": requested,
         "rounds": repetition.rounds,
         "fitted": None if stop and isinstance(stop.verdict, Undetermined) else repetition.fitted,
         "stop": {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)} if stop else None,
@@ -143,15 +143,15 @@ def _remedy(remedy: Remedy) -> answers.Remedy | answers.NoRemedy:
 def _trial(remedy: Remedy) -> answers.Trial:
     return {
         "cpus": cpu_list(remedy.cpus),
-        "leaving": [_leaving(leaving) for leaving in remedy.leaving],
-        "fewest": remedy.fewest,
+        "evicted": [_leaving(leaving) for leaving in remedy.leaving],
+        "minimal": remedy.fewest,
         "excluded": remedy.excluded,
         "immovable": remedy.immovable,
         "admissions": remedy.runs,
     }
 
 
-def _leaving(leaving: MovedPod) -> answers.Leaving:
+def _leaving(leaving: MovedPod) -> answers.EvictedPod:
     return {
         "pod": leaving.pod.full_name,
         "uid": leaving.pod.uid,

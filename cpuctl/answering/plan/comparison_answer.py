@@ -116,11 +116,11 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
     one, other = reversed(sides) if difference.holds(*version) else sides
     return {
         "name": name,
-        "begin": difference.begin,
+        "since": difference.begin,
         "a": one,
         "b": other,
         "source": difference.source,
-        "standing": difference.evidence,
+        "status": difference.evidence,
     }
 
 

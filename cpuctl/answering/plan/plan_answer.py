@@ -358,10 +358,10 @@ def _weighed(placement: Placement) -> answers.PolicyChoice:
     """Describe how a policy in the kubelet's place reached its choice."""
     if not placement.weighings:
         return {}
-    return {"weighings": [_weighing(each) for each in placement.weighings]}
+    return {"scoring": [_weighing(each) for each in placement.weighings]}
 
 
-def _weighing(weighing: Weighing) -> answers.Weighing:
+def _weighing(weighing: Weighing) -> answers.Scoring:
     by_score: dict[float, int] = {}
     for cpu, score in weighing.scores.items():
         by_score[score] = by_score.get(score, 0) | 1 << cpu
@@ -370,14 +370,14 @@ def _weighing(weighing: Weighing) -> answers.Weighing:
         key=lambda place: (-weighing.sets[place][1], place != weighing.winner, place),
     )
     return {
-        "aside": weighing.aside,
+        "remainder": weighing.aside,
         "removed": cpu_list(weighing.removed),
         "scores": [{"cpus": cpu_list(by_score[score]), "score": score} for score in sorted(by_score)[::-1]],
         "sets": [
             {"cpus": cpu_list(weighing.sets[place][0]), "score": weighing.sets[place][1]}
             for place in places[:MOST_SETS]
         ],
-        "setsInAll": len(places),
+        "setCount": len(places),
     }
 
 
@@ -464,7 +464,7 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
             name = admission.pod.full_name
             yield {
                 "pod": name,
-                "readmission": "lost" if found.lost else "refused",
+                "readmission": "lost" if found.lost else "rejected",
                 "lostCPUs": str(CPUSet(found.lost_cpus)),
                 "lostMemory": [
                     {

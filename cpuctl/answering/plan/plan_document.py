@@ -64,7 +64,7 @@ def policy_answer(policy: ChosenPolicy) -> PolicyInPlace:
         "where": plugin.where,
         "source": policy.description.source or None,
         "options": {**policy.description.options, **plugin.options},
-        "standing": "what-if",
+        "status": "what-if",
     }
 
 

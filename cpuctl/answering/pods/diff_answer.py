@@ -169,7 +169,7 @@ def _cgroup(name: str, cgroup: answers.Cgroup) -> Iterator[_Item]:
 
 
 def _pinning(name: str, claim: answers.ExclusiveCPUs) -> _Item:
-    if claim["given"]:
+    if claim["assigned"]:
         return _Item("pinning", name, f"{claim['count']} exclusive CPUs")
     return _Item("pinning", name, "shared", f"shared, because {claim['whyShared']}")
 

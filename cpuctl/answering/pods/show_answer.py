@@ -64,7 +64,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
         "qosReason": facts.qos.reason,
         "apiServer": {"refusals": list(facts.creation.refusals)},
         "kubelet": _rejection(facts),
-        "notices": list(facts.notices),
+        "warnings": list(facts.notices),
         "amounts": list(_amounts(facts)),
         "dropped": [{**_place(place), "rule": rule} for place, rule in facts.stored.dropped.items()],
         "effective": {"requests": _effective(facts.requests), "limits": _effective(facts.limits)},
@@ -122,7 +122,7 @@ def _cgroup(
         "cpuShares": values.shares,
         "cpuWeight": {
             "linear": WeightFormula.LINEAR.weight(values.shares),
-            "curved": WeightFormula.CURVED.weight(values.shares),
+            "quadratic": WeightFormula.CURVED.weight(values.shares),
             "formula": formula.value if formula else None,
         },
         "cpuQuota": values.quota,
@@ -151,7 +151,7 @@ def _container(facts: ContainerFacts, view: CgroupView) -> answers.Container:
         "oomScoreAdj": facts.oom.value,
         "oomRule": facts.oom.rule,
         "exclusiveCPUs": {
-            "given": facts.exclusive,
+            "assigned": facts.exclusive,
             "qualifies": advice.claim.cpus > 0,
             "count": advice.claim.cpus,
             "whyShared": facts.why_shared or None,
@@ -219,7 +219,7 @@ def view_header(view: NodeView, sources: Sources) -> answers.ViewHeader:
                 "since": f"1.{each.since}",
                 "behaviour": each.after,
                 "source": each.source,
-                "standing": each.evidence,
+                "status": each.evidence,
             }
             for name, each in view.differences.items()
         ],
@@ -285,7 +285,7 @@ def _ranked(ranked: Ranked) -> answers.Evicted:
         "usage": None if ranked.usage is None else _bytes(ranked.usage),
         "request": _bytes(ranked.request),
         "priority": ranked.priority,
-        "spared": ranked.spared,
+        "exempt": ranked.spared,
         "reason": ranked.reason,
     }
 

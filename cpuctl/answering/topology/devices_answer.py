@@ -33,7 +33,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
                 "count": grant.total,
                 "numaNodes": {_key(nodes): count for nodes, count in sorted(grant.by_nodes.items())},
                 "reused": grant.reused,
-                "byChance": grant.by_chance,
+                "numaNodesUncertain": grant.by_chance,
             }
             for grant in placement.devices
         ]

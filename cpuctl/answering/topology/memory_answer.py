@@ -39,7 +39,7 @@ def _amounts(line: NodeAmounts, free: int | None) -> Amounts:
         "reserved": line.reserved,
         "hugePages": line.huge_pages,
         "allocatable": None if line.overdrawn else line.allocatable,
-        "overdrawn": line.overdrawn,
+        "overcommitted": line.overdrawn,
         "free": free,
     }
 

@@ -63,7 +63,7 @@ def _summary(machine: Machine) -> answers.Summary:
         "coreKindsGuessed": machine.core_kinds.guessed,
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
-        "hugepagesTold": machine.hugepages_known,
+        "hugepagesRecorded": machine.hugepages_known,
         "synthetic": synthetic,
         "whyNotSynthetic": why_not,
     }

@@ -185,7 +185,7 @@ def _published(
             error = row["error"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['node']}: ")
             errors.setdefault(error, []).append(row["node"])
             continue
-        for text in row["remarks"]:
+        for text in row["notes"]:
             notes.setdefault(text, []).append(row["node"])
     for error, nodes in errors.items():
         complain(f"{few(nodes)}: {error}")

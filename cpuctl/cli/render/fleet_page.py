@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 def fleet_page(report: FleetReport) -> Markup:
     """Write the index."""
-    left_out = [f"skipped: {few(report['passedOver'])}"] if report["passedOver"] else []
+    left_out = [f"skipped: {few(report['skipped'])}"] if report["skipped"] else []
     head = Head("Fleet", styled_text(opening(report)), left_out)
     return report_page(head, list(_cards(report)), list(_chapters(report)), alone="node")
 
 
 def _cards(report: FleetReport) -> Iterator[Card]:
     summary = report["summary"]
-    wrong: Tone = "bad" if summary["wrong"] or summary["unreadable"] else "good"
-    have = "has" if summary["wrong"] == 1 else "have"
-    text = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} {have} problems"
+    wrong: Tone = "bad" if summary["withProblems"] or summary["unreadable"] else "good"
+    have = "has" if summary["withProblems"] == 1 else "have"
+    text = f"{summary['withProblems']} of {counted(summary['nodes'], 'node')} {have} problems"
     if summary["unreadable"]:
         text += f", {summary['unreadable']} unreadable"
     yield Card("Nodes", StyledText(text, wrong), "nodes")
-    odd: Tone = "warn" if summary["odd"] else "good"
-    groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['odd'], 'different node')}"
+    odd: Tone = "warn" if summary["outliers"] else "good"
+    groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['outliers'], 'different node')}"
     yield Card("Groups", StyledText(groups, odd), "groups")
     if report["findings"]:
         yield Card("Findings", StyledText(counted(len(report["findings"]), "finding")), "findings")
@@ -77,7 +77,7 @@ def _findings(report: FleetReport) -> Iterator[Fact]:
         yield Fact(
             severity=each["severity"],
             code=f"{each['check']}: {each['code']}",
-            about=each["about"],
+            about=each["subject"],
             message=each["message"],
             detail=f"on {counted(len(each['nodes']), 'node')}: {', '.join(each['nodes'])}",
             fix=each["fix"],

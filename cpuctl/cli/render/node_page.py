@@ -65,7 +65,7 @@ def _facts(report: Report) -> Iterator[str]:
         yield _kubelet_line(report["configuration"])
     machine = report["sources"].get("machine")
     origin = "this host" if machine is None or machine["from"] == "live" else machine["value"]
-    when = f", {report['taken']}" if report["taken"] else ", time unknown"
+    when = f", {report['recordedAt']}" if report["recordedAt"] else ", time unknown"
     yield f"from {origin}{when}"
 
 

@@ -342,7 +342,7 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
     ]
     for each in {each["tid"]: each for each in seen}.values():
         thread = f"{each['tid']} ({each['comm']}), {_kind(each)}"
-        yield [Cell(f"foreign thread: {thread}, {share(each['ran'])} of a CPU")]
+        yield [Cell(f"foreign thread: {thread}, {share(each['used'])} of a CPU")]
 
 
 def container_page(container: Container, *, color: bool) -> Iterator[Line]:
@@ -380,7 +380,7 @@ def _interrupts(interrupts: Interrupts) -> Iterator[Line]:
     devices, timer, others = (rate(interrupts[key]) for key in ("devices", "timer", "others"))
     sources = f"{devices} from devices, {timer} from the timer, {others} from other CPUs"
     yield [Cell(f"interrupts per second: {sources}")]
-    for each in interrupts["most"]:
+    for each in interrupts["mostFrequent"]:
         yield [Cell(f"  {rate(each['rate']):>6}  {each['name']} {each['title']}")]
 
 
@@ -392,7 +392,7 @@ def _foreign_threads(container: Container, *, color: bool) -> Iterator[Line]:
     yield [Cell(f"foreign threads: {len(foreign) or 'none seen'}", "bold red" if foreign and color else "")]
     for each in foreign:
         thread = f"{each['tid']} ({each['comm']}), {_kind(each)}"
-        yield [Cell(f"  CPU {each['cpu']}: {thread}, {share(each['ran'])} of a CPU")]
+        yield [Cell(f"  CPU {each['cpu']}: {thread}, {share(each['used'])} of a CPU")]
 
 
 def _kind(thread: ForeignThread) -> str:

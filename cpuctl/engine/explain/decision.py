@@ -16,7 +16,7 @@ class Rule(StrEnum):
     ADMITTED = "admitted"
     NOT_ENOUGH = "notEnoughFree"
     WIDTH_FROM_CAPACITY = "widthFromCapacity"
-    REUSE_BINDS = "reuseBinds"
+    REUSE_BINDS = "reusedCPUs"
     LARGER_THAN_A_NODE = "largerThanOneNode"
     NO_SINGLE_NODE = "noSingleNode"
     MASK_INEQUALITY = "maskInequality"
@@ -37,7 +37,7 @@ class Rule(StrEnum):
     KUBELET_FAULT = "kubeletFault"
     API_SERVER = "apiServer"
     FAILED_BEFORE = "failedBefore"
-    INPUT_LACKS = "inputLacks"
+    INPUT_LACKS = "missingInput"
     UNKNOWN = "unknown"
 
 

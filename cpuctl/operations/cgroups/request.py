@@ -249,7 +249,7 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
         for name in ("cpus", "mems"):
             change = group.get(name)
             if change is not None:
-                lists[name] = _some(change.required("wanted"))
+                lists[name] = _some(change.required("desired"))
                 now[path, f"cpuset.{name}"] = change.required("now").cpu_set()
         owner = snapshot.owners.get(path)
         if owner is not None:

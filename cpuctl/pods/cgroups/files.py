@@ -28,7 +28,7 @@ class WeightFormula(StrEnum):
     """How CPU shares convert to ``cpu.weight``: the kubelet's linear formula or the runtimes' later curve."""
 
     LINEAR = "linear"
-    CURVED = "curved"
+    CURVED = "quadratic"
 
     def weight(self, shares: int) -> int:
         """Convert ``cpu.shares`` of cgroup v1 to ``cpu.weight``."""

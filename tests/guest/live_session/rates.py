@@ -143,7 +143,7 @@ def _of_nodes(name: str) -> Callable[[Any], Mapping[str, float | None]]:
 
 
 def _stalled(document: Any) -> Mapping[str, float | None]:
-    found = {each["of"]: each["some"] for each in document["pressure"]}
+    found = {each["scope"]: each["some"] for each in document["pressure"]}
     return {**found, **_of_containers("pressure", "some")(document)}
 
 
@@ -151,7 +151,7 @@ def _foreign(tid: int, key: str) -> Callable[[Any], Mapping[str, float | None]]:
     def rates(document: Any) -> Mapping[str, float | None]:
         seen = [each for row in document["containers"] for each in row["foreign"] if each["tid"] == tid]
         # Threads are read in turn: what one did before it was found is in no moment.
-        return {key: sum(each["ran"] for each in seen)} if seen else {}
+        return {key: sum(each["used"] for each in seen)} if seen else {}
 
     return rates
 

@@ -26,7 +26,7 @@ class Reported(NamedTuple):
     def checks(self) -> dict[str, bool]:
         """Return what was compared, and whether one of the rounds agrees with the report."""
         document = self.document
-        moment = datetime.fromisoformat(document["taken"]).timestamp()
+        moment = datetime.fromisoformat(document["recordedAt"]).timestamp()
         made = {
             "taken meanwhile": self.taken["from"] - 1 <= moment <= self.taken["until"],
             "CPUs online": self.any(_same_online, document["machine"]),

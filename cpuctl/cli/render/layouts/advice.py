@@ -68,8 +68,8 @@ def _row(number: str, name: str, service: Service, style: str = "") -> tuple[Cel
     figures = (
         service["admitted"],
         service["onOneNumaNode"],
-        service["memoryToo"],
-        service["coresAlone"],
+        service["memoryOnOneNumaNode"],
+        service["unsharedCores"],
         "?" if crossings is None else crossings,
         service["sharedPool"],
         service["largestPod"],
@@ -148,8 +148,8 @@ def _rows(numbers: Sequence[str]) -> str:
 
 def _searched(search: Search) -> str:
     counts = {
-        "equivalent to others": search["alike"],
-        "with which the kubelet does not start": search["refused"],
+        "equivalent to others": search["equivalent"],
+        "with which the kubelet does not start": search["wouldNotStart"],
         "undetermined": search["undetermined"],
         "with which the kubelet crashes or hangs": search["failed"],
     }
@@ -170,8 +170,8 @@ def _meaning() -> Lines:
 
 
 def _left_out(document: AdvisedSettings) -> Iterator[Lines]:
-    if document["leftOut"]:
-        lines = (f"not tried: {each['setting']}: {each['why']}" for each in document["leftOut"])
+    if document["skipped"]:
+        lines = (f"not tried: {each['setting']}: {each['why']}" for each in document["skipped"])
         yield Lines.of(*lines)
 
 

@@ -128,7 +128,7 @@ def _counts(document: Audit) -> Iterator[str]:
 
 _NO_POLICY = {
     "missing": "no CPU Manager state",
-    "closed": "unreadable CPU Manager state",
+    "unreadable": "unreadable CPU Manager state",
     "read": "CPU Manager state without a policy",
     "unusable": "CPU Manager state that no kubelet would load",
 }

@@ -37,8 +37,8 @@ def blocks(document: answers.CgroupsApply, *, wide: bool) -> Iterator[Block]:
     """Lay out objections, the diff and the outcome; *wide* adds every step."""
     if document["writes"]:
         yield Lines(tuple(_diff(document["writes"])))
-    if document["leftOut"]:
-        yield Lines.of(*_left_out(document["leftOut"]))
+    if document["skipped"]:
+        yield Lines.of(*_left_out(document["skipped"]))
     if document["objections"]:
         yield Lines(tuple(_objections(document["objections"])))
     if wide and document["result"]:
@@ -55,7 +55,7 @@ def _diff(writes: Sequence[answers.Write]) -> Iterator[Cell]:
         yield Cell(f" + {write['after']}", "green")
 
 
-def _left_out(items: Sequence[answers.LeftOut]) -> Iterator[str]:
+def _left_out(items: Sequence[answers.SkippedContainer]) -> Iterator[str]:
     for item in items[:_NOT_NEEDED]:
         yield f"skipped: {item['subject']}: {item['why']}"
     if len(items) > _NOT_NEEDED:
@@ -75,7 +75,7 @@ def _step(step: answers.Step) -> str:
 
 def _uncompared(document: answers.CgroupsApply) -> str:
     """Say why no value was compared."""
-    if document["leftOut"]:
+    if document["skipped"]:
         return "Nothing to do: all containers were skipped."
     if document["request"] == "CgroupsPlan":
         return "Nothing to do: the plan is empty."

@@ -38,8 +38,8 @@ def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Ce
     match file["outcome"]:
         case "refused":
             yield Cell(f"{name}: not changed: {file['reason']}", "red")
-            if file["advice"] not in stated:
-                yield from fix_cells(file["advice"])
+            if file["fix"] not in stated:
+                yield from fix_cells(file["fix"])
         case "unchanged":
             yield Cell(f"{name}: nothing to change")
         case _:
@@ -51,9 +51,9 @@ def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Ce
 def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
     rows = tuple(
         (
-            Cell(_ACTIONS.get(action["did"], action["did"])),
+            Cell(_ACTIONS.get(action["kind"], action["kind"])),
             *_holder(action["holder"], wide=wide),
-            Cell(action["before"] or ("none" if action["did"] == "pool" else "-")),
+            Cell(action["before"] or ("none" if action["kind"] == "pool" else "-")),
             Cell(action["after"] or "-"),
             Cell(action["reason"]),
         )
@@ -78,7 +78,7 @@ def _losses(losses: Sequence[answers.Loss], *, wide: bool) -> Table:
         (
             Cell(_LOSSES[loss["kind"]], "yellow"),
             *_holder(loss["holder"], wide=wide),
-            Cell(loss["was"]),
+            Cell(loss["before"]),
             Cell(loss["meaning"]),
         )
         for loss in losses

@@ -73,7 +73,7 @@ def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
             "it is safe to adopt the current values."
         )
     else:
-        misfit = ", and the memory of pods no longer fits" if drift["misfit"] else ""
+        misfit = ", and the memory of pods no longer fits" if drift["podsNoLongerFit"] else ""
         yield Lines((Cell(f"Memory has changed by more than is normal after a reboot{misfit}.", "yellow"),))
     if wide:
         names = ("NODE", "RESOURCE", "FIELD", "IN THE FILE", "NOW", "CAUSE")

@@ -21,7 +21,7 @@ _WORDS = {
     "refuses": ("no", "red"),
 }
 
-_UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy", "whenBroken")
+_UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy", "onLoadError")
 
 
 def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:

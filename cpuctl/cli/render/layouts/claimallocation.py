@@ -69,7 +69,7 @@ def devices_table(devices: Iterable[ClaimDevices]) -> Table:
                 Cell(str(each["devices"])),
                 Cell("?" if each["matching"] is None else str(each["matching"])),
                 Cell(str(each["free"])),
-                Cell(", ".join(one["asked"] for one in each["capacities"]) or "-"),
+                Cell(", ".join(one["requested"] for one in each["capacities"]) or "-"),
                 Cell(", ".join(f"{one['left']} of {one['total']}" for one in each["capacities"]) or "-"),
                 Cell(few(each["heldBy"]) if each["heldBy"] else "-"),
             )

@@ -39,8 +39,8 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
 
 def _unchecked(document: ConfigCheck, *, wide: bool) -> str:
     """List what was not checked; checks that need the kubelet on its host are a number unless *wide*."""
-    named = [each["what"] for each in document["notLookedAt"] if wide or not each["settings"]]
-    if rest := len(document["notLookedAt"]) - len(named):
+    named = [each["what"] for each in document["notChecked"] if wide or not each["settings"]]
+    if rest := len(document["notChecked"]) - len(named):
         named.append(f"{counted(rest, 'check')} of the host (-o wide lists them)")
     return f"Not checked: {'; '.join(named)}"
 

@@ -69,7 +69,7 @@ def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
         addends = " + ".join(
             f"{name} {memory[name]['quantity']}" for name in _ADDENDS if memory[name]["number"]
         )
-        yield Cell(f"Memory reserved: {memory['keptFromPods']['quantity']} = {addends}")
+        yield Cell(f"Memory reserved: {memory['totalReserved']['quantity']} = {addends}")
 
 
 def _nodes(nodes: Sequence[NodeMemory]) -> Table:

@@ -131,7 +131,7 @@ def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
         limits = ", ".join(f"{kind} {_amount(each)}" for kind, each in item["limits"].items())
         yield Cell(f"Reserved memory of NUMA node {item['numaNode']}: {limits}")
     for balance in reservation["memoryBalance"]:
-        listed, kept = _amount(balance["reservedMemory"]), _amount(balance["keptFromPods"])
+        listed, kept = _amount(balance["reservedMemory"]), _amount(balance["totalReserved"])
         verdict = (
             "equal, as the Memory Manager requires" if balance["equal"] else "rejected by the Memory Manager"
         )

@@ -22,8 +22,8 @@ _SIDES: Final = ("from", "to")
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* adds the source of each change."""
     yield Lines(tuple(_starts(document)))
-    unseen = [f"Not checked: {what}" for what in document["notLookedAt"]]
-    if "leftOut" not in document:
+    unseen = [f"Not checked: {what}" for what in document["notChecked"]]
+    if "omitted" not in document:
         unsaid = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
         yield Lines.of(unsaid, *unseen)
         return
@@ -86,13 +86,13 @@ def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool]:
     return (
         [int(part) for part in change["since"].split(".")],
         change["area"],
-        change["standing"] != "verified",
+        change["status"] != "verified",
     )
 
 
 def _heading(change: answers.BehaviourChange, *, wide: bool) -> str:
     on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
-    known = f" [{change['standing']}{on}; {change['source']}]" if wide else _DOUBTS[change["standing"]]
+    known = f" [{change['status']}{on}; {change['source']}]" if wide else _DOUBTS[change["status"]]
     shown = " (affects these pods)" if change.get("shownByPods") else ""
     shown = " (affects these state files)" if change.get("shownByState") else shown
     begin = ", ".join((change["since"], *change["backports"]))
@@ -177,16 +177,16 @@ def _rule(changes: Sequence[answers.RuleChange]) -> Iterator[str]:
     if _is_reworded(changes):
         before, after = sorted(changes, key=lambda change: change["known"])
         yield f"{setting}: the error for an invalid value changes in {since}"
-        yield f"  before: {before['words']}"
-        yield f"  after:  {after['words']}"
+        yield f"  before: {before['message']}"
+        yield f"  after:  {after['message']}"
         return
     when = f"is checked from {since} on" if changes[0]["known"] else f"was checked before {since}"
-    yield f"{setting} {when}; error if the value is invalid: {changes[0]['words']}"
+    yield f"{setting} {when}; error if the value is invalid: {changes[0]['message']}"
 
 
 def _legend(document: answers.ComparedVersions, *, wide: bool) -> Iterator[str]:
     gates = (stage for gate in document["featureGates"] for stage in (gate["before"], gate["after"]) if stage)
-    documented = not wide and any(each["standing"] == "documented" for each in document["behaviours"])
+    documented = not wide and any(each["status"] == "documented" for each in document["behaviours"])
     if documented or not all(stage["verified"] for stage in gates):
         yield "Not verified: known from source code or documentation, not from recordings of a kubelet."
 
@@ -200,9 +200,9 @@ def _next(document: answers.ComparedVersions) -> Iterator[Cell]:
 
 def _closing(document: answers.ComparedVersions) -> str:
     shown = sum(len(document[part]) for part in _PARTS) + len(_by_setting(document["rules"]))
-    if not document["leftOut"]:
+    if not document["omitted"]:
         return counted(shown, "change") if shown else "No changes."
-    does = "does" if document["leftOut"] == 1 else "do"
-    more = f"{counted(document['leftOut'], 'more change')} that {does} not affect it (show them with --all)"
+    does = "does" if document["omitted"] == 1 else "do"
+    more = f"{counted(document['omitted'], 'more change')} that {does} not affect it (show them with --all)"
     found = counted(shown, "change") if shown else "No change"
     return f"{found} for this configuration, {more}"

@@ -60,7 +60,7 @@ def _nothing(document: FoundMoves) -> str:
             "No move helps: the reason does not depend on other pods." if repeats else f"No move helps: {why}"
         )
     whom = "a larger one" if document["largest"] else "it"
-    if document["fewest"]:
+    if document["minimal"]:
         return f"No moves free enough CPUs for {whom}."
     return f"Found no moves that free enough CPUs for {whom}."
 
@@ -78,11 +78,11 @@ def _row(number: int, step: MoveStep) -> tuple[Cell, ...]:
 def _below(document: FoundMoves) -> Iterator[Cell]:
     search = document["search"]
     ended = _ENDED.get(search["ended"], "")
-    if document["moves"] and not document["fewest"]:
+    if document["moves"] and not document["minimal"]:
         yield Cell(f"Fewer moves may be enough: {ended or 'not everything was tried'}.", "yellow")
     elif document["moves"]:
         yield Cell("This is the minimum: all smaller sets of moves were tried.")
-    elif ended and not document["fewest"]:
+    elif ended and not document["minimal"]:
         yield Cell(f"This is not certain: {ended}.", "yellow")
     if document["largest"] and not document["largest"]["proven"]:
         yield Cell("A larger one may be possible: not everything was tried.", "yellow")

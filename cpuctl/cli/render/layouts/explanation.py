@@ -17,7 +17,7 @@ from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.phrases import byte_text, counted, named
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, MemoryTable, Pod, Weighing
+    from cpuctl.answers.decisions import Container, MemoryTable, Pod, Scoring
     from cpuctl.answers.explanation import (
         CPUShare,
         Decision,
@@ -38,13 +38,13 @@ _HOLDERS_SHOWN = 8
 _RULES = {
     "freeCores": "too few free cores",
     "groupRule": "groups of NUMA nodes",
-    "inputLacks": "missing input",
+    "missingInput": "missing input",
     "largerThanOneNode": "larger than one NUMA node",
     "maskInequality": "no common NUMA node",
     "nodeFit": "not enough free on the node",
     "noSingleNode": "not enough free on one NUMA node",
     "quantityForm": "form of a quantity",
-    "reuseBinds": "NUMA nodes of reused CPUs",
+    "reusedCPUs": "NUMA nodes of reused CPUs",
     "widthFromCapacity": "more NUMA nodes than preferred",
 }
 """Rules whose names in answers need other words."""
@@ -141,7 +141,7 @@ def _verdict(document: ExplainedDecision) -> Table:
 
 def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     pod = document["pod"]
-    restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
+    restart = " when the kubelet restarts" if document["query"]["restarted"] else ""
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
     yield from _rejection(document)
     yield from _stated(document)
@@ -151,7 +151,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
     yield from _sharing(document)
     for each in document["mixedCores"]:
-        if document["asked"]["container"] in (None, each["container"]):
+        if document["query"]["container"] in (None, each["container"]):
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
     for defect in document["defects"]:
         yield "NOTE", Cell(f"{defect['text']} ({defect['reference']})")
@@ -181,7 +181,7 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     if pod["outcome"] == "Admitted":
         return
     yield "RULE", Cell(_ruled(document["decision"]))
-    for resource in document.get("alsoLacking", ()):
+    for resource in document.get("alsoMissing", ()):
         yield (
             "ALSO",
             Cell(f"no NUMA node has free {resource}: the pod would be rejected for that, too", "yellow"),
@@ -192,11 +192,11 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     """Yield the kubelet's own words and, if the answer differs, the facts in which they differ."""
-    if "said" not in document:
+    if "reported" not in document:
         return
-    stated = document["said"]
-    often = f" {stated['times']} times," if stated["times"] > 1 else ""
-    when = f" last {stated['last']}" if stated["last"] else ""
+    stated = document["reported"]
+    often = f" {stated['count']} times," if stated["count"] > 1 else ""
+    when = f" last {stated['lastTimestamp']}" if stated["lastTimestamp"] else ""
     where = f" on {stated['node']}" if stated["node"] else ""
     text = f"by the kubelet{where}{often}{when}: {stated['reason']}: {stated['message']}"
     if stated["agrees"]:
@@ -274,7 +274,7 @@ def _message(pod: Pod) -> str:
 
 def _containers(document: ExplainedDecision) -> list[Container]:
     """List the requested containers that the kubelet reached."""
-    wanted, containers = document["asked"]["container"], document["pod"]["containers"]
+    wanted, containers = document["query"]["container"], document["pod"]["containers"]
     return [each for each in containers if wanted in (None, each["name"])]
 
 
@@ -290,7 +290,7 @@ def _rounds(document: ExplainedDecision) -> Table:
 
 
 def _asked_rounds(document: ExplainedDecision) -> list[Round]:
-    wanted = document["asked"]["container"]
+    wanted = document["query"]["container"]
     return [each for each in document["rounds"] if wanted is None or each["container"] in (None, wanted)]
 
 
@@ -327,8 +327,8 @@ def _amount(offer: ProviderOffer) -> str:
 
 
 def _hints(offer: ProviderOffer) -> str:
-    if offer["standing"] in _STATUS_TEXTS:
-        return _STATUS_TEXTS[offer["standing"]]
+    if offer["status"] in _STATUS_TEXTS:
+        return _STATUS_TEXTS[offer["status"]]
     if offer["hints"] is None:
         return f"all of {counted(offer['narrowest'], 'node')} or more with enough"
     nodes = (hint["numaNodes"] for hint in offer["hints"])
@@ -441,14 +441,14 @@ _WEIGHED_SHOWN = 8
 def weighing_rows(containers: Iterable[Container]) -> Iterator[tuple[Cell, ...]]:
     """Yield rows of container, subject, score and CPUs."""
     for container in containers:
-        for weighing in container.get("weighings", ()) if container["exclusive"] else ():
-            name = Cell(f"{container['name']}{' (the rest)' if weighing['aside'] else ''}")
+        for weighing in container.get("scoring", ()) if container["exclusive"] else ():
+            name = Cell(f"{container['name']}{' (the rest)' if weighing['remainder'] else ''}")
             for row in _rows(weighing):
                 yield name, *row
                 name = Cell("")
 
 
-def _rows(weighing: Weighing) -> Iterator[tuple[Cell, ...]]:
+def _rows(weighing: Scoring) -> Iterator[tuple[Cell, ...]]:
     if weighing["removed"]:
         yield Cell("filtered out"), Cell("-"), Cell(weighing["removed"])
     if len(weighing["scores"]) > 1:
@@ -457,5 +457,5 @@ def _rows(weighing: Weighing) -> Iterator[tuple[Cell, ...]]:
     for place, each in enumerate(weighing["sets"][:_WEIGHED_SHOWN]):
         style = "" if place else "green"
         yield Cell("set" if place else "set, chosen", style), Cell(f"{each['score']:g}"), Cell(each["cpus"])
-    if (more := weighing["setsInAll"] - _WEIGHED_SHOWN) > 0:
+    if (more := weighing["setCount"] - _WEIGHED_SHOWN) > 0:
         yield Cell(f"and {more} more sets"), Cell(""), Cell("")

@@ -52,7 +52,7 @@ def _finding(
     if example := next(_examples(finding, nodes), ""):
         yield Cell(f"  for example, {example}")
     if wide:
-        if finding["about"] and finding["where"]:
+        if finding["subject"] and finding["where"]:
             yield Cell(f"  where: {finding['where']}")
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
@@ -66,7 +66,7 @@ def _finding(
 
 
 def _text(finding: NodeFinding) -> str:
-    return ": ".join(filter(None, (finding["about"] or finding["where"], finding["message"])))
+    return ": ".join(filter(None, (finding["subject"] or finding["where"], finding["message"])))
 
 
 def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:

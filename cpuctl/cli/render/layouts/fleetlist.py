@@ -74,10 +74,10 @@ def opening_lines(document: FleetList) -> Iterator[Cell]:
     summary = document["summary"]
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
-    if summary["odd"] and largest == 1:
+    if summary["outliers"] and largest == 1:
         parts.insert(0, "all different")
-    elif summary["odd"]:
-        parts = [f"{largest} identical", f"{summary['odd']} different", *parts]
+    elif summary["outliers"]:
+        parts = [f"{largest} identical", f"{summary['outliers']} different", *parts]
     elif largest > 1:
         parts.insert(0, "all identical" if largest == summary["nodes"] else f"{largest} identical")
     yield Cell(": ".join((counted(summary["nodes"], "node"), *filter(None, [", ".join(parts)]))))

@@ -13,7 +13,7 @@ from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal
-    from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
+    from cpuctl.answers.fleet import DaemonSetOutcome, FleetDaemonSet, FleetPlan, FleetPod
 
 _STYLES = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
 _COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], str] = {
@@ -78,7 +78,7 @@ def _why(pod: FleetPod) -> str:
     return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
 
 
-def _reason(pod: FleetPod | DaemonShare) -> str:
+def _reason(pod: FleetPod | DaemonSetOutcome) -> str:
     if pod["outcome"] == "Pending":
         return f"stays Pending: {pod['message']}"
     if pod["outcome"] in _UNREFUSED:
@@ -86,7 +86,7 @@ def _reason(pod: FleetPod | DaemonShare) -> str:
     return f"{PODS[pod['outcome']].word}: {rejection_text(_refusal(pod))}"
 
 
-def _refusal(pod: FleetPod | DaemonShare) -> Refusal:
+def _refusal(pod: FleetPod | DaemonSetOutcome) -> Refusal:
     # Its outcome is neither Admitted nor Pending: it has the fields of a rejection.
     return cast("Refusal", pod)
 
@@ -124,20 +124,20 @@ def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
 def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
     """Report in one line on how many nodes it runs, and below which nodes reject its pod, and why."""
     counts = dict.fromkeys(("Admitted", *_STYLES), 0)
-    for share in daemon_set["shares"]:
+    for share in daemon_set["outcomes"]:
         counts[share["outcome"]] += share["count"]
     parts = [
         f"{count} {_STYLES[outcome].word}"
         for outcome, count in counts.items()
         if count or outcome == "Admitted"
     ]
-    for names, words in ((daemon_set["running"], "already running"), (daemon_set["leftOut"], "left out")):
+    for names, words in ((daemon_set["running"], "already running"), (daemon_set["excluded"], "left out")):
         if names:
             parts.append(f"{len(names)} {words} ({few(names)})")
     yield Cell(
         f"DaemonSet {full_name(daemon_set)}, {counted(sum(counts.values()), 'node')}: {', '.join(parts)}"
     )
-    for share in daemon_set["shares"]:
+    for share in daemon_set["outcomes"]:
         if share["outcome"] != "Admitted":
             yield Cell(f"  {few(share['nodes'])}: {_reason(share)}", _STYLES[share["outcome"]].style)
 

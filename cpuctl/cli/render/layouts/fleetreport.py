@@ -33,14 +33,14 @@ def opening(document: FleetReport) -> Cell:
     summary = document["summary"]
     counts = {
         "unreadable": summary["unreadable"],
-        "with problems": summary["wrong"],
-        "odd": summary["odd"],
+        "with problems": summary["withProblems"],
+        "different": summary["outliers"],
         "partly unknown": summary["unknown"],
     }
     parts = [f"{count} {words}" for words, count in counts.items() if count]
     missing = "" if document["complete"] else "; interrupted: some nodes are missing"
     text = f"{counted(summary['nodes'], 'node')}: {', '.join(parts) or 'no problems found'}{missing}"
-    bad = summary["wrong"] or summary["unreadable"]
+    bad = summary["withProblems"] or summary["unreadable"]
     return Cell(text, "red" if bad else "yellow" if parts or missing else "green")
 
 
@@ -78,5 +78,5 @@ def oddities(groups: list[FleetGroup]) -> Iterator[Cell]:
 
 def _finding(finding: FleetFinding, *, wide: bool) -> Cell:
     nodes = ", ".join(finding["nodes"]) if wide else few(finding["nodes"])
-    text = ": ".join(filter(None, (finding["severity"], finding["about"], finding["message"])))
+    text = ": ".join(filter(None, (finding["severity"], finding["subject"], finding["message"])))
     return Cell(f"{text} ({nodes})", STYLES[finding["severity"]])

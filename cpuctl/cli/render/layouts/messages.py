@@ -69,7 +69,7 @@ def _closing(document: Messages) -> Iterator[str]:
 
 
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
-    yield "FROM", Cell(f"{each['speaker']}{_where(each)}")
+    yield "FROM", Cell(f"{each['component']}{_where(each)}")
     if each["releases"] is not None:
         note = "" if each["printed"] is not False else f": not printed by kubelet {release}"
         yield "RELEASES", Cell(f"{each['releases']}{note}", "yellow" if note else "")

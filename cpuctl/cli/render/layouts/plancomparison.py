@@ -144,9 +144,9 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
 
 
 def _difference(difference: ReleaseDifference) -> str:
-    uncertain = "" if difference["standing"] == "verified" else ", not verified"
+    uncertain = "" if difference["status"] == "verified" else ", not verified"
     source = difference["source"]
-    known = f"since {difference['begin']}; {'kubernetes/kubernetes#' * source.isdecimal()}{source}{uncertain}"
+    known = f"since {difference['since']}; {'kubernetes/kubernetes#' * source.isdecimal()}{source}{uncertain}"
     return f"Seen in these pods ({known}): A: {difference['a']}; B: {difference['b']}"
 
 

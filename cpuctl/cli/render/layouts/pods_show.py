@@ -53,7 +53,7 @@ def _releases(document: PodsShow) -> str:
 
 def _differences(document: PodsShow) -> Iterator[str]:
     for each in document["differences"]:
-        yield f"since {each['since']}: {each['behaviour']} ({each['standing']}: {each['source']})"
+        yield f"since {each['since']}: {each['behaviour']} ({each['status']}: {each['source']})"
 
 
 def _equivalent(pods: Sequence[Pod]) -> list[list[Pod]]:
@@ -91,7 +91,7 @@ def _title(equivalent: Sequence[Pod]) -> Iterator[Cell]:
     if pod["kubelet"]["rejected"]:
         why = f"{pod['kubelet']['reason']}: {pod['kubelet']['message']}"
         yield Cell(f"The kubelet rejects the pod: {why}", "red")
-    for text in pod["notices"]:
+    for text in pod["warnings"]:
         yield warning_line(text)
 
 
@@ -129,7 +129,7 @@ def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
     sharing: dict[str, list[Container]] = {}
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
-        if claim["given"]:
+        if claim["assigned"]:
             yield Cell(f"{container['name']}: {counted(claim['count'], 'exclusive CPU')}", "green")
         elif claim["qualifies"]:
             cpus = counted(claim["count"], "exclusive CPU")
@@ -210,7 +210,7 @@ def _eviction(ranking: Sequence[Evicted]) -> Table:
             Cell(full_name(each)),
             Cell("?" if each["usage"] is None else each["usage"]["quantity"]),
             Cell(each["request"]["quantity"]),
-            Cell(each["reason"] + (", never evicted: critical" if each["spared"] else "")),
+            Cell(each["reason"] + (", never evicted: critical" if each["exempt"] else "")),
         )
         for place, each in enumerate(ranking, start=1)
     )

@@ -64,7 +64,7 @@ def _allocator(allocator: Allocator) -> str:
     if not allocator["available"]:
         return f"Exclusive CPUs do not change: {allocator['whyNot']}"
     reading = _READINGS[allocator["semantics"]]
-    return f"Exclusive CPUs change: {allocator['source']} {allocator['standing']}, {reading}"
+    return f"Exclusive CPUs change: {allocator['source']} {allocator['status']}, {reading}"
 
 
 def _pod(pod: ResizedPod, cores: Sequence[Core], *, wide: bool) -> Iterator[Block]:
@@ -131,8 +131,8 @@ def _follows(pod: ResizedPod) -> Iterator[Cell]:
     yield from _sharing(pod)
     for container in pod["containers"]:
         cpus = container["cpus"]
-        if cpus is not None and cpus["givenUpAfter"]:
-            after = cpus["givenUpAfter"]
+        if cpus is not None and cpus["releasedAfter"]:
+            after = cpus["releasedAfter"]
             yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for at least {after} (KEP-6122)")
 
 
@@ -149,7 +149,7 @@ def _sharing(pod: ResizedPod) -> Iterator[Cell]:
 
 def _counts(scheduler: Scheduled) -> Iterator[Cell]:
     """Show what the scheduler counts, resource by resource, if that changes."""
-    times = (scheduler["before"], scheduler["meanwhile"], scheduler["settled"])
+    times = (scheduler["before"], scheduler["during"], scheduler["after"])
     for resource in _RESOURCES:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
         if before != meanwhile or before != settled:
@@ -202,9 +202,9 @@ def _row(container: ResizedContainer, *, granted: bool) -> dict[str, Cell]:
         # KEP-5526: the state file has CPUs for it, but they are not exclusive.
         return row | {"BEFORE": _in_pool(cpus["before"]), "AFTER": _in_pool(cpus["after"])}
     return row | {
-        "GUARANTEED": Cell(cpus["promised"] or "-"),
+        "GUARANTEED": Cell(cpus["baseline"] or "-"),
         "BEFORE": Cell(cpus["before"] or "shared"),
-        "AFTER": Cell(cpus["after"] or "shared", "" if cpus["follows"] else "yellow"),
+        "AFTER": Cell(cpus["after"] or "shared", "" if cpus["matchesRequest"] else "yellow"),
         "ADDED": Cell(cpus["gained"] or "-", "green" if cpus["gained"] else ""),
         "REMOVED": Cell(cpus["lost"] or "-", "red" if cpus["lost"] else ""),
     }
@@ -220,7 +220,7 @@ def _amounts(resources: States) -> dict[str, Cell]:
 
 def _change(resources: States, name: Literal["cpu", "memory"]) -> Cell:
     """Write one resource, ``before -> after`` if it changes."""
-    before, after = (_pair(state, name) for state in (resources["before"], resources["asked"]))
+    before, after = (_pair(state, name) for state in (resources["before"], resources["requested"]))
     return Cell(before if before == after else f"{before}{_ARROW}{after}")
 
 
@@ -329,7 +329,7 @@ def _drawn(pod: ResizedPod) -> Iterator[tuple[ResizedContainer, ResizedCPUs]]:
 
 def _asks_for_cpus(container: ResizedContainer) -> bool:
     resources = container["resources"]
-    return resources["before"]["requests"].get("cpu") != resources["asked"]["requests"].get("cpu")
+    return resources["before"]["requests"].get("cpu") != resources["requested"]["requests"].get("cpu")
 
 
 def _marks(cpus: ResizedCPUs) -> dict[int, str]:
@@ -337,7 +337,7 @@ def _marks(cpus: ResizedCPUs) -> dict[int, str]:
     marks: dict[int, str] = {}
     for mark, text in (("=", cpus["kept"]), ("+", cpus["gained"]), ("-", cpus["lost"])):
         marks |= dict.fromkeys(CPUSet.parse(text), mark)
-    guaranteed = CPUSet.parse(cpus["promised"] or "")
+    guaranteed = CPUSet.parse(cpus["baseline"] or "")
     return marks | {cpu: "*" for cpu in guaranteed if marks.get(cpu) == "="}
 
 

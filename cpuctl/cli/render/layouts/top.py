@@ -155,14 +155,14 @@ def _foreign(document: Top) -> Iterator[Cell]:
             kind = "kernel thread" if each["kernel"] else f"thread in cgroup {each['cgroup']}"
             yield Cell(
                 f"  {each['tid']} ({each['comm']}), {kind}, on CPU {each['cpu']} of "
-                f"{full_name(container)}: {share(each['ran'])} of a CPU"
+                f"{full_name(container)}: {share(each['used'])} of a CPU"
             )
 
 
 def _interrupts(document: Top) -> Iterator[Cell]:
     for container in document["containers"]:
         interrupts = container["interrupts"]
-        for each in interrupts["most"] if interrupts else ():
+        for each in interrupts["mostFrequent"] if interrupts else ():
             yield Cell(
                 f"  {each['name']} ({each['title']}), {rate(each['rate'])} per second on CPUs of "
                 f"{full_name(container)}"

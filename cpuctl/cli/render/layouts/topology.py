@@ -240,7 +240,10 @@ def memory_blocks(memory: Memory, *, wide: bool) -> Iterator[Block]:
             Cell("-" if line["free"] is None else byte_text(line["free"])),
         )
         for line in memory["amounts"]
-        if wide or line["resource"] == "memory" or any(line[name] for name in _COLUMNS) or line["overdrawn"]
+        if wide
+        or line["resource"] == "memory"
+        or any(line[name] for name in _COLUMNS)
+        or line["overcommitted"]
     )
     names = (*_COLUMNS.values(), "FREE NOW")
     columns = (Column("NODE", "right"), Column("RESOURCE"), *(Column(name, "right") for name in names))
@@ -248,8 +251,8 @@ def memory_blocks(memory: Memory, *, wide: bool) -> Iterator[Block]:
 
 
 def _amount(line: Amounts, name: _Amount) -> Cell:
-    if name == "allocatable" and line["overdrawn"]:
-        return Cell(f"{byte_text(line['overdrawn'])} short", "red")
+    if name == "allocatable" and line["overcommitted"]:
+        return Cell(f"{byte_text(line['overcommitted'])} short", "red")
     if name == "hugePages" and line["resource"] != "memory":
         return Cell("-")
     amount = line[name]

@@ -49,7 +49,7 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
             yield _elements(capacity, wide=wide)
             if capacity["fragmentation"] is not None:
                 yield _fragmentation(capacity["fragmentation"])
-        if capacity["refused"]:
+        if capacity["remedies"]:
             yield _remedies(capacity, why)
 
 
@@ -77,8 +77,8 @@ def _copies(capacity: Capacity, why: Why) -> Table:
         )
         for each in capacity["copies"]
     ]
-    if capacity["kindsLeftOut"]:
-        rows.append((Cell(f"{counted(capacity['kindsLeftOut'], 'more kind')} of pods"), Cell("-"), Cell("-")))
+    if capacity["skippedKinds"]:
+        rows.append((Cell(f"{counted(capacity['skippedKinds'], 'more kind')} of pods"), Cell("-"), Cell("-")))
     return Table((Column("POD"), Column("MORE COPIES", "right"), Column("LIMITED BY")), tuple(rows))
 
 
@@ -138,8 +138,8 @@ def _fragmentation(fragmentation: Fragmentation) -> Table:
 
 def _remedies(capacity: Capacity, why: Why) -> Table:
     columns = ["REJECTED", "WOULD FIT", "OTHER POD", "CPUS NOW", "CPUS AFTER"]
-    rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
-    used = len(columns) if any(remedy["leaving"] for remedy in capacity["refused"]) else 2
+    rows = [row for remedy in capacity["remedies"] for row in _remedy(remedy, why)]
+    used = len(columns) if any(remedy["evicted"] for remedy in capacity["remedies"]) else 2
     return Table(tuple(map(Column, columns[:used])), tuple(row[:used] for row in rows))
 
 
@@ -148,7 +148,7 @@ def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
     name, action = few(remedy["pods"]), _action(remedy, why)
     leaving = [
         (each["pod"], each["cpus"], "removed" if each["cpusAfter"] is None else each["cpusAfter"])
-        for each in remedy["leaving"]
+        for each in remedy["evicted"]
     ]
     for texts in leaving or [("", "", "")]:
         yield tuple(Cell(text) for text in (name, action, *texts))
@@ -156,9 +156,11 @@ def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
 
 
 def _action(remedy: Remedy | NoRemedy, why: Why) -> str:
-    leaving = remedy["leaving"]
+    leaving = remedy["evicted"]
     one = len(leaving) == 1
-    proof = "" if remedy["fewest"] else f" (perhaps fewer: all sets of up to {remedy['excluded']} were tried)"
+    proof = (
+        "" if remedy["minimal"] else f" (perhaps fewer: all sets of up to {remedy['excluded']} were tried)"
+    )
     gets = f", on CPUs {remedy['cpus']}" if remedy["cpus"] else ""
     match remedy["remedy"]:
         case "nothing":

@@ -40,7 +40,7 @@ def _checksum(checksum: answers.Checksum) -> str:
         return f"{checksum['name']} correct"
     found = f"{checksum['name']} {checksum['written']}"
     # Many kubelet releases do not check a checksum that is 0.
-    return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['right']}"
+    return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['expected']}"
 
 
 def cpu_table(holders: Sequence[answers.CPUHolder], *, wide: bool, marked: bool = False) -> Table:

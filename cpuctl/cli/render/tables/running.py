@@ -96,6 +96,7 @@ _MANAGERS = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burst
 def pressure_text(document: Top) -> str:
     """Return the share of time in which some thread waited for a CPU."""
     parts = (
-        f"{_MANAGERS.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"]
+        f"{_MANAGERS.get(each['scope'], each['scope'])} {share(each['some'])}"
+        for each in document["pressure"]
     )
     return f"CPU pressure (PSI, some): {', '.join(parts)}"

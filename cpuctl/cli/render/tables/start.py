@@ -58,7 +58,7 @@ def setting_cells(start: Start) -> Iterator[Cell]:
 
 def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
     """Return the settings that keep a kubelet from starting, if the answer names them."""
-    return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
+    return start.get("settingsToFix", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
 
 
 def setting_text(place: SettingToFix) -> str:

@@ -26,7 +26,7 @@ def suggestions_table(document: ExplainedDecision) -> Table:
     claims = document["decision"]["rule"] == "resourceClaims"
     shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
     found = (
-        (Cell(each["words"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
+        (Cell(each["text"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
         for each in document["suggestions"]
     )
     in_vain = (
@@ -42,7 +42,7 @@ def command_lines(document: ExplainedDecision) -> Iterator[Cell]:
     """Write the commands that try or make changes, one line each."""
     for each in document["suggestions"]:
         if each["command"]:
-            yield Cell(f"# {each['words']}", "dim")
+            yield Cell(f"# {each['text']}", "dim")
             yield Cell(each["command"])
     for pages in document.get("hugePages", ()):
         yield Cell(f"# {_pages_text(pages)}, until the next reboot", "dim")
@@ -117,7 +117,7 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
 def _in_vain(search: Search, wanted: str) -> str:
     if not search["complete"]:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
-    but = f", except {search['leftOut']}" if search["leftOut"] else ""
+    but = f", except {search['excluded']}" if search["excluded"] else ""
     if search["kind"] == "request":
         return f"none tried is {wanted} ({counted(search['runs'], 'run')})"
     return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"

@@ -88,7 +88,7 @@ def below_baseline(requested: Quantity, allocated: Quantity, guaranteed: int, co
             f"promised CPUs = {guaranteed}, guaranteed CPUs = {requested.value})"
         ),
         container=container,
-        details={"requested": requested.value, "promised": guaranteed},
+        details={"requested": requested.value, "guaranteed": guaranteed},
     )
 
 

@@ -58,7 +58,7 @@ MOVES = {
         reason="prohibitedCPUAllocationError",
         message=PROHIBITED.format("1", "2", "2", "1"),
         container="c",
-        details={"requested": 1, "promised": 2},
+        details={"requested": 1, "guaranteed": 2},
     ),
     ("2", "2500m", "0-1"): Rejected(
         reason="inconsistentCPUAllocationError", message=TO_SHARED.format("2500m", "2"), container="c"

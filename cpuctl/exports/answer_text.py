@@ -31,7 +31,7 @@ GUESSED = "a guess by maximum frequency"
 WHOLE_POD = "(whole pod)"
 _KEEP_OFF = (
     "to keep them off the reserved CPUs, drain the node, stop the kubelet, delete cpu_manager_state, "
-    "set strict-cpu-reservation (1.32+), and start it"
+    "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start it"
 )
 
 

@@ -278,7 +278,7 @@ def _memory(machine: Machine) -> Iterator[MachineFinding]:
         yield warning(
             "memory-disagrees",
             "proc/meminfo",
-            f"/proc/meminfo reports {total >> 20} MiB of memory, the NUMA nodes of {in_nodes >> 20} MiB: "
+            f"/proc/meminfo reports {total >> 20} MiB of memory, the NUMA nodes report {in_nodes >> 20} MiB: "
             "the kubelet uses the former for the machine and the latter for its Memory Manager",
             expected=f"{in_nodes >> 20} MiB",
             detected=f"{total >> 20} MiB",

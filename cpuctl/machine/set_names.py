@@ -47,8 +47,8 @@ def _part(part: str, machine: Machine) -> CPUSet:
     if members is None:
         raise InputError(f"unknown set of CPUs: {part!r}", hint=_HINT)
     if not _NUMBER.fullmatch(number) or int(number) not in members:
-        known = _listed(members) or "none"
-        raise InputError(f"this machine has no {part}: expected one of {kind}:{{{known}}}")
+        expected = f"{kind}:N with N in {_listed(members)}" if members else "a list of CPUs"
+        raise InputError(f"this machine has no {part}: expected {expected}")
     return members[int(number)]
 
 

@@ -243,6 +243,15 @@ class Scenarios:
         wait_until(lambda: self.pods.sets()[name] == self.pods.sets()["b/b"], 60)
         self.note(fact)
 
+    def until_exclusive(self, name: str, fact: str) -> None:
+        """Wait for a container to get its CPUs, which is late if it missed the answer; record the facts then."""
+        wait_until(lambda: not self.on_all(name), 60)
+        self.note(fact)
+
+    def on_all(self, name: str) -> bool:
+        """Check whether a container may still run on every CPU."""
+        return self.pods.sets()[name][0] == Path("/sys/devices/system/cpu/online").read_text().strip()
+
     def conflict(self) -> None:
         with plugin("rival", "--plan", "/out/rival.json", "--index", "20"):
             assert logged("rival", "synchronizing"), "the rival is not synchronized"
@@ -268,14 +277,14 @@ class Scenarios:
         with plugin("policy", *words) as process:
             assert logged("policy", "synchronizing"), "the policy is not synchronized"
             self.pods.create("d", "d", 2)
-            self.note("policy")
+            self.until_exclusive("d/d", "policy")
             process.kill()
             process.wait()
         self.pods.stop("a/a")
         with plugin("policy", *words):
             assert logged("policy", "synchronizing", 2), "the policy is not synchronized again"
             self.pods.create("e", "e", 4)
-            self.note("policy again")
+            self.until_exclusive("e/e", "policy again")
 
 
 def plan(file: Path, *more: str) -> None:

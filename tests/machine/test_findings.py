@@ -193,7 +193,7 @@ CASES = [
     Case(
         "memory that does not add up",
         replace(BASE, memory_bytes=256 << 30),
-        "/proc/meminfo reports 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
+        "/proc/meminfo reports 262144 MiB of memory, the NUMA nodes report 131072 MiB: "
         "the kubelet uses the former for the machine and the latter for its Memory Manager",
     ),
     Case(

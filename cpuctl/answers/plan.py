@@ -8,6 +8,7 @@ from cpuctl.answers.capacity import Capacity, Fragmentation, Repeat
 from cpuctl.answers.checkpoint import CPUHolder
 from cpuctl.answers.decisions import (
     Alignment,
+    Block,
     CPUsLeft,
     Device,
     DevicesLeftPart,
@@ -74,15 +75,34 @@ class Summary(PendingCount):
     exclusiveCPUs: Count
 
 
-class HeldByRejected(NamespacedName):
+class HeldDevices(TypedDict):
+    """Devices of one resource and the NUMA nodes near them."""
+
+    resource: str
+    numaNodes: str
+    """The nodes; "none" if the plugin reports none."""
+    count: Count
+
+
+class HeldOthers(TypedDict, total=False):
+    memory: list[Block]
+    """The memory and huge pages that the Memory Manager has assigned to it."""
+    devices: list[HeldDevices]
+    """Its devices from device plugins."""
+    othersUntil: str
+    """When the kubelet releases the memory and the devices."""
+
+
+class HeldByRejected(NamespacedName, HeldOthers):
     cpus: CPUList
+    """Its exclusive CPUs, empty if it has only other resources."""
     until: str
-    """When the kubelet releases them."""
+    """When the kubelet releases the CPUs."""
 
 
 class HeldPart(TypedDict, total=False):
     heldByRejected: list[HeldByRejected]
-    """The exclusive CPUs that rejected pods keep, because containers got them before the rejection."""
+    """What rejected pods keep, because containers got it before the rejection."""
 
 
 class After(CPUsLeft, TablesPart, DevicesLeftPart, HeldPart):

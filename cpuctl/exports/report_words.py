@@ -200,11 +200,14 @@ def _holders(dump: CheckpointDump | None, machine: Topology) -> StyledText | Non
 
 
 def _audited(audit: Audit, state: CheckpointVerify | None) -> StyledText:
-    summary, counts = audit["summary"], count_findings(findings_of_audit(audit, state))
+    summary, findings = audit["summary"], findings_of_audit(audit, state)
+    counts = count_findings(findings)
     looked = [*container_counts(audit)]
     if summary["threads"] is not None:
         looked.append(counted(summary["threads"], "thread"))
     found = counts_text(counts) or "no findings"
+    if elsewhere := len(audit["findings"]) - len(findings):
+        found += f"; {counted(elsewhere, 'more finding')} counted under {PARTS['state']}"
     tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
     return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)
 

@@ -304,10 +304,35 @@ def test_what_a_rejected_pod_holds_is_told(release: str, until: str, cpuctl: Cpu
     follow_schema(document, "plan")
     (held,) = document["after"]["heldByRejected"]
     assert (held["name"], held["cpus"]) == ("du", "18-29")
+    assert held["devices"] == [{"resource": "openshift.io/fronthaul", "numaNodes": "1", "count": 2}]
+    assert {each["resource"]: each["bytes"] for each in held["memory"]} == {
+        "hugepages-1Gi": 1 << 30,
+        "memory": 1 << 30,
+    }
     shown = cpuctl(*words, *pods, "--capacity").out
     assert "\nThe rejected pod telco/du keeps CPUs 18-29" in shown
     assert until in held["until"]
     assert f" {held['until']}\n" in shown
-    assert "\nOnce rejected pods have released their CPUs:\n" in shown
+    others = held["othersUntil"]
+    assert others == ("until another pod is admitted" if release == "1.31" else "until the next pod arrives")
+    memory = "1Gi of hugepages-1Gi (node 1) and 1Gi of memory (node 1)"
+    assert f"\nThe rejected pod telco/du keeps {memory} {others}\n" in shown
+    assert f"\nThe rejected pod telco/du keeps 2 devices of openshift.io/fronthaul {others}\n" in shown
+    assert "\nOnce rejected pods have released what they keep:\n" in shown
     free = json.loads(cpuctl(*words, "-T", "a=2/2,1Gi", "-o", "json").out)
     assert "heldByRejected" not in free["after"]
+
+
+def test_a_rejected_pod_keeps_devices_without_the_static_policy(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The device manager allocates them before the kubelet finds that the pod's CPUs do not fit."""
+    devices, manifest = tmp_path / "devices.yaml", tmp_path / "pods.yaml"
+    devices.write_text('{apiVersion: cpuctl/v1alpha1, kind: Devices, resources: {x.com/card: {"0": 2}}}')
+    manifest.write_text(POD_OF_CARD.format(name="big", own="").replace("cpu: 1", "cpu: 9"))
+    words = ("plan", "-q", "-m", "synthetic:1s1n4c1t", "--devices", str(devices), "-f", str(manifest))
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    follow_schema(document, "plan")
+    (held,) = document["after"]["heldByRejected"]
+    assert (held["cpus"], held["until"], "memory" in held) == ("", "until the next pod arrives", False)
+    shown = cpuctl(*words).out
+    assert "\nThe rejected pod default/big keeps 1 device of x.com/card until the next pod" in shown
+    assert "keeps CPU" not in shown

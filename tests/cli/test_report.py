@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,9 +76,19 @@ def test_the_summary_counts_the_findings_of_all_parts(cpuctl: Cpuctl) -> None:
 
 def test_findings_on_state_files_are_reported_once(cpuctl: Cpuctl) -> None:
     """Both audit and state file check find it; a missing owner that only the audit finds remains."""
-    people = cpuctl("report", NODE, *PODS, *V36, "-q").out
+    people = cpuctl("report", NODE, *PODS, *V36, "-q", columns=200).out
     assert people.count("CPU 15 ") == 1
-    assert "3 errors, 3 warnings" in next(line for line in people.splitlines() if line.startswith("Audit"))
+    row = next(line for line in people.splitlines() if line.startswith("Audit"))
+    assert row.endswith(": 3 errors, 3 warnings, 1 note; 2 more findings counted under State files")
+
+
+def test_only_the_state_files_say_that_the_kubelet_does_not_start(cpuctl: Cpuctl) -> None:
+    """The page's chapter on the configuration says what the kubelet makes of that alone."""
+    page = re.sub("<[^>]*>", "\n", cpuctl("report", NODE, *PODS, *V36, "--html", "-", "-q").out)
+    assert "Kubelet 1.36 accepts this configuration." in page
+    assert "would start" not in page
+    reason = "Kubelet 1.36 would not start: current set of available CPUs"
+    assert page.count(reason) == 1
     report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
     codes = Counter(each["code"] for each in report["audit"]["findings"])
     assert (codes["cpus-offline"], codes["stale-entry"]) == (1, 1)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
     from cpuctl.answers.dra import ClaimsPart
     from cpuctl.answers.plan import (
-        HeldByRejected,
         HeldPart,
         NotStartedPlan,
         PendingCount,
@@ -55,7 +54,6 @@ _TAKEN = (
     "reserved or held by another pod: if cores differ in size (for example, if a CPU is offline), the "
     "kubelet may consider a core free that is not (kubernetes issue 124066)"
 )
-_UNTIL_CLEANED_UP = "until the next pod arrives or the CPU Manager reconciles (cpuManagerReconcilePeriod)"
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (
         "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
@@ -98,18 +96,14 @@ def plan_document(
 
 
 def _held_by_rejected(node: Node, admissions: Iterable[Admission]) -> HeldPart:
-    """Describe the CPUs that rejected pods keep for a while: containers got them before the rejection."""
-    until = _UNTIL_CLEANED_UP if node.forgets_pods else "until another pod is admitted"
-    held: list[HeldByRejected] = [
-        {
-            "namespace": each.pod.namespace,
-            "name": each.pod.name,
-            "cpus": cpu_list(node.state.held_by(each.pod.uid)),
-            "until": until,
-        }
-        for each in admissions
-        if isinstance(each.verdict, Rejected) and node.state.held_by(each.pod.uid)
-    ]
+    """Describe what rejected pods keep for a while: containers got it before the rejection."""
+    rejected = [each.pod for each in admissions if isinstance(each.verdict, Rejected)]
+    if not rejected:
+        return {}
+
+    from cpuctl.answering.plan.held_answer import held_answers
+
+    held = held_answers(node, rejected)
     return {"heldByRejected": held} if held else {}
 
 

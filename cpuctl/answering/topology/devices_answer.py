@@ -31,7 +31,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
             {
                 "resource": grant.resource,
                 "count": grant.total,
-                "numaNodes": {_key(nodes): count for nodes, count in sorted(grant.by_nodes.items())},
+                "numaNodes": {nodes_key(nodes): count for nodes, count in sorted(grant.by_nodes.items())},
                 "reused": grant.reused,
                 "numaNodesUncertain": grant.by_chance,
             }
@@ -55,7 +55,7 @@ def _left(provider: DeviceProvider, resource: str) -> Iterator[DevicesLeft]:
     for nodes, total in sorted(pool.counts().items()) or [(NO_NODES, 0)]:
         yield {
             "resource": resource,
-            "numaNodes": _key(nodes),
+            "numaNodes": nodes_key(nodes),
             "total": total,
             "healthy": healthy.get(nodes, 0),
             "free": free.get(nodes, 0),
@@ -80,5 +80,6 @@ def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
             yield {"pod": admission.pod.full_name, "message": message}
 
 
-def _key(nodes: NodeMask) -> str:
+def nodes_key(nodes: NodeMask) -> str:
+    """Write the NUMA nodes near devices, "none" if the plugin reports none."""
     return str(CPUSet(nodes)) or NO_NODE

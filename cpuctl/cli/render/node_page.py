@@ -109,9 +109,8 @@ def _chapters(report: Report) -> Iterator[Chapter]:
 def _kubelet(report: Report) -> Iterator[Chapter]:
     checked = report["configuration"].copy()
     checked["findings"] = []
-    yield Chapter(
-        "configuration", PARTS["configuration"], tuple(_parts(config_check.blocks(checked, wide=False)))
-    )
+    shown = config_check.blocks(checked, wide=False, alone=False)
+    yield Chapter("configuration", PARTS["configuration"], tuple(_parts(shown)))
     if "state" in report:
         state = report["state"].copy()
         state["findings"] = []

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import Start
 
 
-def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
-    """Lay out a check; wide adds columns with expected values and fixes."""
+def blocks(document: ConfigCheck, *, wide: bool, alone: bool = True) -> Iterator[Block]:
+    """Lay out a check; wide adds columns with expected values and fixes.
+
+    If it is not *alone*, the start also depends on state files that another check is about.
+    """
     stated = (
         [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     )
     fixes = (cell for each in stated if each["fix"] for cell in fix_cells(each["fix"]))
     meanings = placeholder_cells([each["fix"] or "" for each in stated])
-    yield Lines((*_verdict(document, wide=wide), *fixes, *meanings))
+    yield Lines((*_verdict(document, wide=wide, alone=alone), *fixes, *meanings))
     if findings := [each for each in document["findings"] if each not in stated]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     failed = any(each["severity"] == "error" for each in stated)
@@ -53,12 +56,14 @@ def _repeats_start(finding: ConfigFinding, start: Start) -> bool:
     return finding["message"] == why
 
 
-def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
+def _verdict(document: ConfigCheck, *, wide: bool, alone: bool) -> Iterator[Cell]:
     start = document["start"]
     who = "The kubelet"
     if "kubelet" in document:
         who = kubelet_name(document["kubelet"]["version"], start, document["sources"])
-    yield verdict_cell(start, who, errors=document["summary"]["error"])
+    verdict = verdict_cell(start, who, errors=document["summary"]["error"])
+    accepted = start["outcome"] == "Started" and not alone
+    yield verdict._replace(text=f"{who} accepts this configuration.") if accepted else verdict
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"The kubelet logs: {start['logged']}")
     yield from setting_cells(start)

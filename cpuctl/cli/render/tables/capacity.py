@@ -40,7 +40,7 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(_repeat_line(repeat))
     if capacity := document.get("capacity"):
         if "heldByRejected" in document["after"]:
-            yield Lines.of("Once rejected pods have released their CPUs:")
+            yield Lines.of("Once rejected pods have released what they keep:")
         why = rejection_text if wide else brief_rejection
         if (copies := _copies(capacity, why)).rows:
             yield copies

@@ -94,6 +94,7 @@ def test_the_fix_of_a_finding_is_for_the_kubelet_that_runs(tmp_path: Path, cpuct
     fixes = {each["code"]: each["fix"] for each in json.loads(cpuctl(*words).out)["findings"]}
     verify = f"cpuctl checkpoint verify --pods {pods}"
     assert fixes["stale-entry"] == f"{verify} && systemctl restart kubelet"
+    assert f"\n  fix, on the node: {fixes['stale-entry']}\n" in cpuctl(*words[:-2]).out
 
 
 @pytest.mark.parametrize("archive", [False, True])

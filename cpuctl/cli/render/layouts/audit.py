@@ -32,8 +32,13 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
         yield _claims(claims)
     findings = document["findings"]
     if findings:
-        yield findings_block(findings, NODE, wide=wide)
+        yield findings_block(findings, NODE, wide=wide, place="" if _is_here(document) else "on the node")
     yield Lines(tuple(_closing(document)))
+
+
+def _is_here(document: Audit) -> bool:
+    machine = document["sources"].get("machine")
+    return machine is None or machine["from"] == "live"
 
 
 def _claims(claims: Sequence[PreparedClaim]) -> Table:
@@ -105,8 +110,8 @@ def _closing(document: Audit) -> Iterator[Cell]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
-    machine, missing = document["sources"].get("machine"), document["node"]["cpuManagerState"] == "missing"
-    if missing and machine and machine["from"] == "live":
+    missing = document["node"]["cpuManagerState"] == "missing"
+    if missing and _is_here(document):
         yield Cell(
             "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
         )

@@ -59,7 +59,8 @@ def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
         name = _pod(each)
         rows.append(_row(each, "" if name == pod else name, wide=wide))
         pod = name
-    return Table(tuple(owner_column(name, wide=wide) for name in names), tuple(rows))
+    columns = tuple(owner_column(name, wide=wide) for name in names)
+    return Table(columns, tuple(rows), split=names.index("EFFECTIVE"), keys=2)
 
 
 def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
 
 def capture_document(file: str, manifest: answers.Manifest) -> answers.Capture:
     """Describe the file that was written, with its own manifest."""
-    return {"apiVersion": API_VERSION, "kind": "Capture", "file": source_name(file), "manifest": manifest}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Capture",
+        "file": source_name(file),
+        "manifest": manifest,
+        "next": shlex.join(["cpuctl", "report", file]),
+    }
 
 
 def machine_description(source: MachineSource) -> str:

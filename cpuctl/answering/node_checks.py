@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering.parts import spell_out_fixes
 from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.kubelet import load_kubelet, release_is_known
+from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.command_lines import RESERVE_CPUS, checkpoint_commands
@@ -121,7 +121,7 @@ def audit_node(
     from cpuctl.audit.checks import audit, by_cause
 
     document = audited_node(node, snapshot, by_cause(audit(snapshot, checks)), checks, sources)
-    spell_out_fixes(document["findings"], audit_commands(inputs, sources))
+    spell_out_fixes(document["findings"], audit_commands(inputs, sources, node))
     return document
 
 
@@ -139,11 +139,18 @@ def audited_node(
     return audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
 
 
-def audit_commands(inputs: NodeInputs, sources: Sources) -> Callable[[str], str]:
-    """Return the function that adds the given options to a command proposed by a finding."""
+def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Callable[[str], str]:
+    """Return the function that adds the given options to a command proposed by a finding.
+
+    A given release that may be that of an upgrade is left out of commands for the kubelet on the node.
+    """
     # Commands that repair a node are run there, never on its recording.
     released = inputs.machine != LIVE_MACHINE or release_is_known(sources)
     given = CheckpointInputs(
         state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
     )
-    return checkpoint_commands(given, released=released)
+    spelt_out = checkpoint_commands(given, released=released)
+    if not (inputs.kubelet.version and own_release_is_known(node.source)):
+        return spelt_out
+    there = checkpoint_commands(replace(given, kubelet=replace(inputs.kubelet, version="")))
+    return lambda fix: (spelt_out if "cpuctl audit" in fix else there)(fix)

@@ -11,7 +11,12 @@ Counted = Literal["cgroups", "cpus", "flags", "interrupts", "numaNodes", "proces
 Flags = list[Annotated[str, Pattern("^--[a-z0-9-]+=")]]
 
 
-class Capture(TypedDict):
+class ReportPart(TypedDict, total=False):
+    next: str
+    """The command to run next: it shows what was recorded."""
+
+
+class Capture(ReportPart):
     """A node that was recorded in one archive."""
 
     apiVersion: ApiVersion

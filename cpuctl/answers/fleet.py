@@ -33,8 +33,8 @@ class MetricsPart(TypedDict, total=False):
 
 class NodeName(TypedDict):
     node: str
-    """The recording's file name without its extensions, or its whole path if two have the same name; nodes in
-    a must-gather have their own names."""
+    """The recording's file name without its extensions, or its whole path if two have the same name. A node
+    in a must-gather has its own name, or is named by its source if that name is taken."""
     source: str
     """The value of -m for this node alone."""
     answerKey: str | None

@@ -98,7 +98,10 @@ def capture(
     if file != STDOUT:
         from cpuctl.answering.capture_answer import capture_document
 
-        emit(capture_document(file, recording.manifest), style)
+        document = capture_document(file, recording.manifest)
+        if style.quiet and style.for_people:
+            del document["next"]
+        emit(document, style)
 
 
 def _to_stdout(style: Style) -> "Callable[[Capture], None]":

@@ -253,7 +253,7 @@ class _Teller:
         assert look is not None
         print_sources(look.sources, self._style)
         print_doubts(look.node, self._style)
-        self._spelt_out = audit_commands(self._inputs.node, look.sources)
+        self._spelt_out = audit_commands(self._inputs.node, look.sources, look.node)
         self._write_metrics(look)
         self._write(watching_event(look, time.time()))
         self.tell(observation._replace(look=None))

@@ -123,7 +123,8 @@ def ask(
 ) -> Generator[Row, None, None]:
     """Yield the answer of every node, in the order of the recordings; *known* has answers by their keys.
 
-    A recording that cannot be read answers with its error, one of several nodes once for each.
+    A recording that cannot be read answers with its error, a must-gather once for each of its nodes. If there
+    are several nodes with the same name, the others are named by their sources.
     """
     files_hash = sha256(
         repr([sorted(contents(name).items()) for name in question.files]).encode()
@@ -136,12 +137,15 @@ def ask(
     answers = mapper(Answering(question), list(firsts.values()))
     found: dict[str, list[Row]] = {}
     share = _Shared()
+    names = {each.name: each for each in recordings}
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
         if key not in known and key not in found:
             found[key] = [share(row) for row in next(answers)]
         progress(done, len(recordings))  # only now, after forking: the bar has a thread
         for row in known.get(key) or found[key]:
-            yield _of(row, recording, key)
+            named = _of(row, recording, key)
+            node, source = named["node"], named["source"]
+            yield named if names.setdefault(node, recording) is recording else {**named, "node": source}
     progress(len(recordings), len(recordings))
 
 
@@ -183,7 +187,7 @@ def answer_key(question: Question, recording: Recording, files_hash: str) -> str
 def _of(row: Row, recording: Recording, key: str) -> Row:
     """Return an answer for a recording with the same content as the one it was computed for."""
     before, sign, node = row["source"].rpartition("#")
-    inside = bool(sign) and node == row["node"]
+    inside = bool(sign) and node == row["node"] and row["source"] != recording.source
     names = {
         "node": node if inside else recording.name,
         "source": f"{recording.source}#{node}" if inside else recording.source,
@@ -202,14 +206,12 @@ class Answering:
 
     def __call__(self, recording: Recording) -> list[Row]:
         """Answer for every node in a recording, or with the error that prevents it."""
-        from cpuctl.machine.support.must_gather import SeveralNodesError
+        from cpuctl.machine.sources import nodes_in
 
         source = recording.source
         try:
-            return [self.question(recording)]
-        except SeveralNodesError as several:
-            nodes = (Recording(node, f"{source}#{node}") for node in several.nodes)
-            return [row for node in nodes for row in self(node)]
+            nodes = [Recording(node, f"{source}#{node}") for node in nodes_in(source)]
+            return [row for node in nodes for row in self(node)] or [self.question(recording)]
         except CpuctlError as error:
             return [_unreadable(source, str(error), error.hint)]
         except OSError as error:
@@ -298,9 +300,11 @@ def _answers(recordings: Sequence[Recording]) -> list[list[Row]]:
 def earlier_answers(text: str) -> dict[str, list[Row]]:
     """Read the output lines of an earlier run, as ``ask`` expects them; a truncated line is ignored.
 
-    Answers without a key, and nodes that could not be read, are asked again.
+    Answers without a key, and nodes that could not be read, are asked again; also if a node is named by its
+    source, because it is unknown which part of that names the recording.
     """
     found: dict[str, list[Row]] = {}
+    unclear: set[str] = set()
     recordings: dict[str, str] = {}
     for line in text.splitlines():
         with suppress(ValueError):
@@ -309,9 +313,11 @@ def earlier_answers(text: str) -> dict[str, list[Row]]:
                 continue
             # The answers for one recording apply to all with equal content.
             key, recording = row["answerKey"], _recording_of(row)
+            if row.get("node") == row.get("source") and "#" in str(row["node"]):
+                unclear.add(key)
             if recordings.setdefault(key, recording) == recording:
                 found.setdefault(key, []).append(row)
-    return found
+    return {key: rows for key, rows in found.items() if key not in unclear}
 
 
 def _recording_of(row: Row) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
@@ -16,6 +15,7 @@ from cpuctl.diagnostics import SEVERITIES
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
+from cpuctl.fleet.varying_text import in_common, kind_of, skeleton
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
 from cpuctl.inputs.machine import load_machine
@@ -274,17 +274,9 @@ def _without_source(text: str, source: str) -> str:
 # The answer of ``cpuctl fleet check``: findings on many nodes, each reported once.
 #
 # Findings on different nodes are the same if their codes are equal, and their texts apart from names and
-# numbers. What differs between the nodes is left out of the text.
+# numbers.
 
 Node: TypeAlias = "CheckedNode | UnreadableNode"
-
-VARIES = "..."
-_NAMES = re.compile(r"""[^\s"'(),;:]*[0-9/][^\s"'(),;]*[^\s"'(),;:]|[0-9]""")
-"""Text that may be specific to a node: numbers, and names, recognized by a digit or a slash."""
-_LISTED = re.compile(r"\.\.\.(?:(?:, ?| )(?:and )?\.\.\.)+(?: more)?")
-_PLURAL = re.compile(r"\b(CPU|cache|container|core|interrupt|node|page|pod|thread|process)(?:e?s)\b")
-_VERBS = {"are": "is", "have": "has", "come": "comes", "share": "shares"}
-_VERB = re.compile(rf"\b({'|'.join(_VERBS)})\b")
 
 
 def fleet_check_document(
@@ -343,9 +335,7 @@ def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFind
     """Merge findings, given with the names of their nodes, as ``fleet_findings`` does."""
     found: dict[tuple[str, ...], list[tuple[str, NodeFinding]]] = {}
     for node, each in findings:
-        texts = (skeleton(each[member]) for member in ("subject", "message"))
-        key = (each["check"], each["severity"], each["code"], *texts)
-        found.setdefault(key, []).append((node, each))
+        found.setdefault(kind_of(each), []).append((node, each))
     answers = (_together(members) for members in found.values())
     return sorted(answers, key=lambda each: (SEVERITIES.index(each["severity"]), -len(each["nodes"])))
 
@@ -368,31 +358,6 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
         "count": len(members),
         "nodes": list(dict.fromkeys(node for node, _ in members)),
     }
-
-
-def skeleton(text: str) -> str:
-    """Return a text that is equal for texts that only differ in names, numbers, and singular or plural."""
-    one = _VERB.sub(lambda verb: _VERBS[verb[0]], _PLURAL.sub(r"\1", _NAMES.sub(VARIES, text)))
-    return _LISTED.sub(VARIES, one)
-
-
-def in_common(texts: Sequence[str]) -> str:
-    """Return the text with ... for every word that is not the same in all of them."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    words = [text.split(" ") for text in dict.fromkeys(texts)]
-    if len({len(each) for each in words}) > 1:
-        shapes = {skeleton(text) for text in texts}
-        return shapes.pop() if len(shapes) == 1 else VARIES
-    return _LISTED.sub(VARIES, " ".join(_word(each) for each in zip(*words, strict=True)))
-
-
-def _word(words: Sequence[str]) -> str:
-    """Return the word if it is always the same, else ... with the punctuation that all of them have."""
-    if len(set(words)) == 1:
-        return words[0]
-    shapes = {_NAMES.sub(VARIES, word) for word in words}
-    return shapes.pop() if len(shapes) == 1 else VARIES
 
 
 def _unchecked_answer(nodes: Iterable[CheckedNode]) -> list[FleetUnchecked]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.answering import API_VERSION
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.fleet.checking import skeleton
 from cpuctl.fleet.facts import differences
+from cpuctl.fleet.varying_text import skeleton
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (

@@ -305,6 +305,16 @@ def release_is_known(sources: Sources) -> bool:
     return sources.origin("kubeletVersion") != "default"
 
 
+def own_release_is_known(machine: MachineSource) -> bool:
+    """Return whether a node shows its kubelet's release, so that it need not be specified there."""
+    if machine.origin != LIVE_MACHINE:
+        return bool(_recorded_kubelet(machine).version)
+
+    from cpuctl.capture.kubelet.running import installed_version
+
+    return bool(installed_version()[0])
+
+
 def require_version(inputs: KubeletInputs, sources: Sources) -> None:
     """Raise UsageError if the kubelet's release is unknown."""
     if not release_is_known(sources):

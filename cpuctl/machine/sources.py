@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,6 +132,24 @@ def with_node(spec: str) -> tuple[str, str]:
     """Split ``PATH#NODE``, which names one node in data gathered from several."""
     name, sign, node = spec.rpartition("#")
     return (name, node) if sign and not os.path.exists(spec) and os.path.exists(name) else (spec, "")  # noqa: PTH110
+
+
+def nodes_in(spec: str) -> tuple[str, ...]:
+    """Return the names of the nodes in a must-gather; none for anything else, or if *spec* names one of them.
+
+    Of other archives, only the beginning is read. Errors are left to ``read_machine``.
+    """
+    from cpuctl.machine.support.must_gather import DIRECTORIES, PackedFiles, UnpackedFiles, gathered_nodes
+
+    path, (_, node) = Path(spec), with_node(spec)
+    if node or spec == LIVE or spec.startswith(SYNTHETIC):
+        return ()
+    with suppress(CpuctlError, OSError):
+        if path.is_file():
+            return gathered_nodes(PackedFiles(spec, lambda: path.open("rb")))
+        if path.is_dir() and not (path / "sys").is_dir():
+            return gathered_nodes(UnpackedFiles(path, DIRECTORIES))
+    return ()
 
 
 def _from_stdin() -> MachineSource:

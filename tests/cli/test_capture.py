@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -69,8 +70,18 @@ def test_the_summary(root: str, archive: str, cpuctl: Cpuctl) -> None:
         "",
         "- the kubelet's version is unknown",
         "- cgroup version 2",
+        "",
+        f"Next, to see it: cpuctl report {archive}",
     ]
     assert result.out.startswith(f"Recorded in {archive}: 174 entries\n")
+
+
+def test_the_next_command_shows_the_recording(root: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    words = ("capture", "--root", root, str(tmp_path / "node 7.tar.gz"), "--force")
+    command = document(cpuctl(*words, "-q", "-o", "json"))["next"]
+    assert cpuctl(*words).out.endswith(f"\n\nNext, to see it: {command}\n")
+    assert cpuctl(*shlex.split(command)[1:], "--exit-zero").code == 0
+    assert "Next" not in cpuctl(*words, "-q").out
 
 
 @pytest.mark.parametrize("words", [[], ["--anonymize"], ["--timestamp"]])

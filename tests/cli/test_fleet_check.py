@@ -6,13 +6,19 @@ import json
 import shlex
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from cpuctl.cli.render.blocks import Lines
+from cpuctl.cli.render.layouts.fleetcheck import blocks
+from cpuctl.fleet.checking import fleet_check_document
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.support.schemas import follow_schema
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import CheckedNode, NodeFinding
 
 MACHINES = ROOT / "fixtures/machines"
 NODES = ROOT / "fixtures/nodes"
@@ -231,3 +237,40 @@ def test_a_finding_with_gaps_is_shown_with_an_example(recorded: Path, cpuctl: Cp
     assert lines[place + 1].startswith(example)
     one = cpuctl("fleet", "check", str(recorded / "node1.tar.xz"), *CHECKED, "--check", "state").out
     assert "for example" not in one
+
+
+def test_a_finding_whose_plural_differs_is_shown_with_an_example() -> None:
+    """The merged text is singular, unlike the complete one."""
+
+    def node(name: str, message: str) -> CheckedNode:
+        found: NodeFinding = {
+            "check": "state",
+            "severity": "error",
+            "code": "cpus-offline",
+            "about": "cpu_manager_state",
+            "where": "",
+            "expected": "",
+            "detected": "",
+            "message": message,
+            "fix": "",
+        }
+        return {
+            "node": name,
+            "source": f"{name}.tar.xz",
+            "answerKey": None,
+            "outcome": "Read",
+            "start": {"outcome": "Started"},
+            "summary": {"error": 1, "warning": 0, "note": 0},
+            "findings": [found],
+            "unchecked": [],
+            "assumed": {},
+        }
+
+    nodes = [node("node1", "CPUs 14-15 are offline"), node("node2", "CPU 15 is offline")]
+    first = next(blocks(fleet_check_document(nodes, ["state"]), wide=False))
+    assert isinstance(first, Lines)
+    assert [each.text for each in first.lines] == [
+        "error: cpus-offline: cpu_manager_state: CPU ... is offline",
+        "  for example, node1: cpu_manager_state: CPUs 14-15 are offline",
+        "  2 nodes: node1, node2",
+    ]

@@ -86,6 +86,17 @@ def named_report(directory: Path, **more: str) -> str:
     return str(write_tree(files | crictl_output("u1", "db-0", "app") | more, directory))
 
 
+def test_the_fix_of_a_finding_is_for_the_kubelet_that_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """An audit with the version of an upgrade is about a kubelet that is not installed yet."""
+    report, pods = named_report(tmp_path / "report"), tmp_path / "pods.json"
+    pods.write_text('{"apiVersion": "v1", "kind": "PodList", "items": []}')
+    words = ("audit", "-m", report, "--pods", str(pods), "--kubelet-version", "1.36", "-o", "json")
+    fixes = {each["code"]: each["fix"] for each in json.loads(cpuctl(*words).out)["findings"]}
+    verify = f"cpuctl checkpoint verify --pods {pods}"
+    assert fixes["stale-entry"] == f"{verify} && systemctl restart kubelet"
+    assert f"\n  fix, on the node: {fixes['stale-entry']}\n" in cpuctl(*words[:-2]).out
+
+
 @pytest.mark.parametrize("archive", [False, True])
 def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
     """Only the names and where they come from: they do not show which pods are running."""

@@ -16,6 +16,7 @@ import pytest
 from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.fleet import on_dask
 from cpuctl.fleet.asking import (
+    NOTHING_KNOWN,
     Answering,
     Row,
     ask,
@@ -28,7 +29,7 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
-from tests.machine.support.archives import must_gather_files, snapshot, write_tree
+from tests.machine.support.archives import must_gather_files, snapshot, tar_of, write_tree
 
 STATIC = Path(__file__).parents[2] / "fixtures" / "kubelet" / "static.yaml"
 
@@ -119,15 +120,60 @@ def test_an_error_names_the_recording_that_it_is_reported_for() -> None:
     ]
 
 
-def test_all_nodes_of_a_must_gather_answer(tmp_path: Path) -> None:
-    nodes = ["worker-1", "worker-2"]
-    write_tree(must_gather_files(dict.fromkeys(nodes, snapshot())), tmp_path / "gathered")
-    source = str(tmp_path / "gathered")
-    rows = list(
-        ask(NodeLister(KubeletInputs()), [Recording("gathered", source)], in_this_process, no_progress)
-    )
-    assert [(row["node"], row["source"]) for row in rows] == [(node, f"{source}#{node}") for node in nodes]
+def listed(*fleet: Recording, known: Mapping[str, list[Row]] = NOTHING_KNOWN) -> list[tuple[str, str]]:
+    """Return the names of the nodes in these recordings, and their sources; all of them can be read."""
+    rows = list(ask(NodeLister(KubeletInputs()), fleet, in_this_process, no_progress, known))
     assert {row["outcome"] for row in rows} == {"Read"}
+    return [(row["node"], row["source"]) for row in rows]
+
+
+@pytest.mark.parametrize("nodes", [["worker-1"], ["worker-1", "worker-2"]])
+@pytest.mark.parametrize("packed", [True, False])
+def test_all_nodes_of_a_must_gather_answer_under_their_own_names(
+    nodes: list[str], packed: bool, tmp_path: Path
+) -> None:
+    files = must_gather_files(dict.fromkeys(nodes, snapshot()))
+    source = str(tmp_path / "gathered")
+    if packed:
+        Path(source).write_bytes(tar_of(files, "must-gather.local.77"))
+    else:
+        write_tree(files, Path(source))
+    named = [(node, f"{source}#{node}") for node in nodes]
+    assert listed(Recording("gathered", source)) == named
+    assert listed(*(Recording(node, f"{source}#{node}") for node in nodes)) == named
+
+
+def test_nodes_with_the_same_name_are_distinguished_by_their_sources(tmp_path: Path) -> None:
+    """Clusters often name their nodes alike, and a capture may be named after one of them."""
+    names = ["east", "west", "worker-2"]
+    gathered = [str(tmp_path / f"{name}.tar.gz") for name in names]
+    for place, source in enumerate(gathered):
+        files = must_gather_files(dict.fromkeys(["worker-1", "worker-2"], snapshot()))
+        Path(source).write_bytes(tar_of(files | {"run": str(place)}))
+    fleet = [Recording(name, path, name) for name, path in zip(names, gathered, strict=True)]
+    east, west, other = gathered
+    expected = [
+        ("worker-1", f"{east}#worker-1"),
+        (f"{east}#worker-2", f"{east}#worker-2"),
+        (f"{west}#worker-1", f"{west}#worker-1"),
+        (f"{west}#worker-2", f"{west}#worker-2"),
+        (f"{other}#worker-1", f"{other}#worker-1"),
+        ("worker-2", f"{other}#worker-2"),
+    ]
+    assert listed(*fleet) == expected
+
+
+def test_earlier_answers_with_a_node_under_its_source_are_not_reused(tmp_path: Path) -> None:
+    """Which part of it names the recording is unknown."""
+    files = tar_of(must_gather_files({"worker-1": snapshot()}))
+    fleet = []
+    for name in ("east", "west"):
+        (tmp_path / name).write_bytes(files)
+        fleet.append(Recording(name, str(tmp_path / name), name))
+    lines = [json.dumps(row) for row in ask(NodeLister(KubeletInputs()), fleet, in_this_process, no_progress)]
+    known = earlier_answers("\n".join(lines))
+    assert [row["node"] for rows in known.values() for row in rows] == ["worker-1"]
+    assert listed(*fleet, known=known) == listed(*fleet)
 
 
 class Killed(Question):

@@ -16,12 +16,11 @@ from cpuctl.fleet.checking import (
     NodeChecker,
     fleet_check_document,
     fleet_findings,
-    in_common,
     is_clean,
     named_checks,
-    skeleton,
 )
 from cpuctl.fleet.collection import Recording
+from cpuctl.fleet.varying_text import in_common, skeleton
 from cpuctl.inputs.configuration import KubeletInputs
 
 if TYPE_CHECKING:
@@ -197,6 +196,8 @@ def test_differences_are_left_out_of_the_text() -> None:
     assert in_common(["CPUs 2-3 of node 1", "CPUs 2-3 of node 7"]) == "CPUs 2-3 of node ..."
     assert in_common(['with "0-14" (a/b)', 'with "0-15" (c/d)']) == 'with "..." (...)'
     assert in_common(["CPU 1 is gone", "CPUs 1, 2 are gone"]) == "CPU ... is gone"
+    assert in_common(["CPU 1 is gone", "CPUs 1-2 are gone"]) == "CPU ... is gone"
+    assert in_common(["static: 2 CPUs", "none: 3 CPUs"]) == "... CPUs"
     assert in_common(["same", "same"]) == "same"
     assert in_common(["x", ""]) == "..."
 

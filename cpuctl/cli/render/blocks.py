@@ -44,9 +44,9 @@ def next_line(what: str, command: str) -> Lines:
 
 
 class Table(NamedTuple):
-    """Rows below headings; if they do not fit, the columns from *split* on become a second table.
+    """Rows below headings; if these or CPU lists do not fit, the columns from *split* on are a second table.
 
-    Both begin with the first *keys* columns.
+    Both begin with the first *keys* columns, and are split again if necessary.
     """
 
     columns: tuple[Column, ...]

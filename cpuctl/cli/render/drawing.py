@@ -29,6 +29,7 @@ _PIECE = re.compile(rf"(?:{_UID}|[^ ,;/-]|-(?=[0-9-])|(?<![A-Za-z0-9])-)+[ ,;/-]
 
 Ranges of CPUs (0-15), options (--cpus) and UIDs stay whole.
 """
+_LIST = re.compile(r"[0-9]+(?:[,-][0-9]+)*")
 _PROSE = 40
 """From this width on, a text with spaces is more readable below than next to others."""
 
@@ -42,7 +43,7 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
     fitted = _fitted(_wrapping(rows), [column.cut for column in table.columns], width, whole=whole)
-    if fitted is None and table.split:
+    if table.split and (fitted is None or _breaks_lists(rows, table.columns, fitted[1])):
         first, second = _halves(table)
         yield from table_lines(first, width, whole=whole)
         yield []
@@ -61,12 +62,29 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
             yield _aligned(cells, table.columns, widths, gap)
 
 
+def _breaks_lists(rows: Iterable[Sequence[Cell]], columns: Sequence[Column], widths: Sequence[int]) -> bool:
+    """Return whether a list of CPUs does not fit on one line: parts of it are hard to compare with others."""
+    return any(
+        _text_length(word) > limit and _LIST.fullmatch(word)
+        for row in rows
+        for cell, column, limit in zip(row, columns, widths, strict=True)
+        if not column.cut
+        for word in cell.text.split(" ")
+    )
+
+
 def _halves(table: Table) -> tuple[Table, Table]:
-    """Split a table's columns; the columns that name a row are in both parts."""
+    """Split a table's columns; the columns that name a row are in both parts, which may be split again."""
     keys, split = table.keys, table.split
-    first = Table(table.columns[:split], tuple(row[:split] for row in table.rows))
+    first = table.columns[:split], tuple(row[:split] for row in table.rows)
     rows = tuple((*row[:keys], *row[split:]) for row in table.rows)
-    return first, Table((*table.columns[:keys], *table.columns[split:]), rows)
+    second = (*table.columns[:keys], *table.columns[split:]), rows
+    return _splittable(*first, keys), _splittable(*second, keys)
+
+
+def _splittable(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...], keys: int) -> Table:
+    others = len(columns) - keys
+    return Table(columns, rows, split=keys + (others + 1) // 2 if others > 1 else 0, keys=keys)
 
 
 def _wrapping(rows: Iterable[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:

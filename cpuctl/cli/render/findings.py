@@ -114,12 +114,14 @@ MANIFESTS: Form[ManifestFinding] = Form(
 )
 
 
-def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool) -> Block:
-    """Lay findings out, as lines or as a table."""
-    return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form)))
+def findings_block(
+    findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool, place: str = ""
+) -> Block:
+    """Lay findings out, as lines or as a table; *place* is where fixes apply, as in ``on the node``."""
+    return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form, place)))
 
 
-def finding_lines(findings: Sequence[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
+def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str = "") -> Iterator[Cell]:
     """Write a line for every finding, and one for the fix if it is known.
 
     The last lines explain the placeholders.
@@ -132,9 +134,9 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT]) -> Iterato
         if note := form.note(each):
             yield Cell(f"  note: {note}")
         if each["fix"] and each["fix"] != repair:
-            yield from fix_cells(each["fix"])
+            yield from fix_cells(each["fix"], f"fix, {place}" if place else "fix")
     if repair:
-        yield next_cell("to repair the state files", repair)
+        yield next_cell(f"to repair the state files {place}".rstrip(), repair)
     yield from placeholder_cells(fixes)
 
 

@@ -159,9 +159,11 @@ DIRECTORIES = (
 _OBJECTS = (
     r"cluster-scoped-resources/(?:core/(?P<kind>nodes)|machineconfiguration\.openshift\.io/machineconfigs)"
 )
-_WANTED = re.compile(
-    rf"(?:[^/]+/){{0,2}}(?:nodes/(?P<node>[^/]+)/sysinfo\.tgz|{_OBJECTS}/(?P<name>[^/]+)\.yaml)"
-)
+_SNAPSHOTS = r"nodes/(?P<node>[^/]+)/sysinfo\.tgz"
+_WANTED = re.compile(rf"(?:[^/]+/){{0,2}}(?:{_SNAPSHOTS}|{_OBJECTS}/(?P<name>[^/]+)\.yaml)")
+_SNAPSHOT = re.compile(rf"(?:[^/]+/){{0,2}}{_SNAPSHOTS}")
+_SINGLE_NODE = re.compile(r"(?:[^/]+/)?(?:sys|proc|sos_commands)/|MANIFEST\.json$")
+"""Files of a recording, a sosreport, or a capture: they are not in a must-gather."""
 _POD_DIRECTORY, _POD_DEPTH = "namespaces", 4
 _POD_FILE = re.compile(
     r"(?P<namespace>(?:[^/]+/){0,2}namespaces/[^/]+)/(?:core/(?P<list>pods)\.yaml|pods/[^/]+/[^/]+\.yaml)"
@@ -224,10 +226,18 @@ def _holds_pods(path: str) -> bool:
     return _POD_FILE.fullmatch(path) is not None
 
 
-class SeveralNodesError(InputError):
-    """A must-gather of several nodes with none specified; ``nodes`` are their names."""
+def gathered_nodes(files: GatheredFiles) -> tuple[str, ...]:
+    """Return the names of the nodes in a must-gather; none for an archive with files of a single node.
 
-    nodes: tuple[str, ...] = ()
+    Errors are those of ``GatheredFiles``.
+    """
+    names = set()
+    for path in files.paths(lambda path: bool(_SNAPSHOT.fullmatch(path) or _SINGLE_NODE.match(path))):
+        match = _SNAPSHOT.fullmatch(path)
+        if match is None:
+            return ()
+        names.add(match["node"])
+    return tuple(sorted(names))
 
 
 def _contents(files: GatheredFiles) -> _Contents:
@@ -258,9 +268,7 @@ def _chosen(contents: _Contents, node: str, where: str) -> str:
     hint = f"specify one of {listed}: {where}#{names[0]}"
     if node:
         raise InputError(f"has no node {node}", where=where, hint=hint)
-    several = SeveralNodesError(f"contains {len(names)} nodes: specify one", where=where, hint=hint)
-    several.nodes = tuple(names)
-    raise several
+    raise InputError(f"contains {len(names)} nodes: specify one", where=where, hint=hint)
 
 
 class _Node(NamedTuple):

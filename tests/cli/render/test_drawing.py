@@ -44,6 +44,13 @@ def test_long_texts_are_wrapped_at_separators() -> None:
     ]
 
 
+def test_tables_are_split_before_lists_of_cpus_are_broken() -> None:
+    rows = (("POD", "EXPECTED", "THREADS"), ("web", "0-3,8-11,16-19", "0-3,8-11"))
+    split = table(*rows)._replace(split=2, keys=1)
+    assert drawn(split, 27) == ["POD EXPECTED       THREADS", "web 0-3,8-11,16-19 0-3,8-11"]
+    assert drawn(split, 26) == ["POD  EXPECTED", "web  0-3,8-11,16-19", "", "POD  THREADS", "web  0-3,8-11"]
+
+
 def test_words_are_wrapped_at_hyphens_only_if_nothing_else_helps() -> None:
     rows = (("OPTIONS", "B"), ("strategy=most-allocated, cpus=4", "xy"))
     assert drawn(table(*rows), 28) == [

@@ -32,8 +32,13 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
         yield _claims(claims)
     findings = document["findings"]
     if findings:
-        yield findings_block(findings, NODE, wide=wide)
+        yield findings_block(findings, NODE, wide=wide, place="" if _is_here(document) else "on the node")
     yield Lines(tuple(_closing(document)))
+
+
+def _is_here(document: Audit) -> bool:
+    machine = document["sources"].get("machine")
+    return machine is None or machine["from"] == "live"
 
 
 def _claims(claims: Sequence[PreparedClaim]) -> Table:
@@ -54,7 +59,8 @@ def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
         name = _pod(each)
         rows.append(_row(each, "" if name == pod else name, wide=wide))
         pod = name
-    return Table(tuple(owner_column(name, wide=wide) for name in names), tuple(rows))
+    columns = tuple(owner_column(name, wide=wide) for name in names)
+    return Table(columns, tuple(rows), split=names.index("EFFECTIVE"), keys=2)
 
 
 def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:
@@ -105,8 +111,8 @@ def _closing(document: Audit) -> Iterator[Cell]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
-    machine, missing = document["sources"].get("machine"), document["node"]["cpuManagerState"] == "missing"
-    if missing and machine and machine["from"] == "live":
+    missing = document["node"]["cpuManagerState"] == "missing"
+    if missing and _is_here(document):
         yield Cell(
             "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 
 if TYPE_CHECKING:
     from cpuctl.answers.capture import Area, Capture, Counted, Manifest
@@ -36,6 +36,8 @@ def blocks(document: Capture, *, wide: bool) -> Iterator[Block]:
         yield Lines(tuple(Cell(f"- {note}") for note in notes))
     if manifest["unreadable"]:
         yield _unreadable(manifest["unreadable"], limit=None if wide else _REFUSED_SHOWN)
+    if command := document.get("next"):
+        yield next_line("to see it", command)
 
 
 def _heading(file: str, manifest: Manifest) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
+from cpuctl.fleet.varying_text import VARIES, kind_of
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _COUNTED = (
     "unreadable",
 )
 """What a node is counted as, each only once."""
-_GAP = "..."
 _NEEDS_PODS = "(--pods FILE)"
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
@@ -71,15 +70,13 @@ def _text(finding: NodeFinding) -> str:
 
 def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
     """Yield the complete texts of a finding that has gaps, with the names of the nodes."""
-    text = _text(finding)
-    if _GAP not in text:
+    if VARIES not in _text(finding):
         return
-    pattern = re.compile(".+".join(map(re.escape, text.split(_GAP))))
-    kind, names = (finding["check"], finding["severity"], finding["code"]), {*finding["nodes"]}
+    kind, names = kind_of(finding), {*finding["nodes"]}
     for node in nodes:
         if node["outcome"] == "Read" and node["node"] in names:
             for each in node["findings"]:
-                if (each["check"], each["severity"], each["code"]) == kind and pattern.fullmatch(_text(each)):
+                if kind_of(each) == kind:
                     yield f"{node['node']}: {_text(each)}"
 
 

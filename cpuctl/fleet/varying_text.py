@@ -20,7 +20,7 @@ _VERB = re.compile(rf"\b({'|'.join(_VERBS)})\b")
 
 def kind_of(finding: NodeFinding) -> tuple[str, ...]:
     """Return what findings that are the same on several nodes have in common with what they are merged to."""
-    texts = (skeleton(finding["about"]), skeleton(finding["message"]))
+    texts = (skeleton(finding["subject"]), skeleton(finding["message"]))
     return finding["check"], finding["severity"], finding["code"], *texts
 
 

@@ -244,7 +244,7 @@ class Scenarios:
         self.note(fact)
 
     def until_exclusive(self, name: str, fact: str) -> None:
-        """Wait for a container to get its CPUs, which is late if it missed the answer; record the facts then."""
+        """Wait for a container to get its CPUs, late if it missed the answer; record the facts then."""
         wait_until(lambda: not self.on_all(name), 60)
         self.note(fact)
 

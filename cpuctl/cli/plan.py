@@ -284,6 +284,10 @@ def _emit_for_runtime(
     assert plan["kind"] == "Plan", "two sides are refused before"
     if written_by_kubelet(plan) and (who := _WRITERS.get(style.output)):
         note(f"note: the kubelet's static policy also writes CPU sets: use it or {who}, not both", style)
+    if "after" in plan and plan["kubelet"]["cpuManagerPolicy"] == "none":
+        from cpuctl.operations.policies import AS_STATIC, NO_EXCLUSIVE_CPUS
+
+        note(f"warning: {NO_EXCLUSIVE_CPUS}: {AS_STATIC}", style)
     answers = nri_document(plan, node if isinstance(node, Node) else None)
     if style.output == PlanOutput.NRI:
         emit(answers, style)

@@ -267,18 +267,21 @@ def _pooled(workers: int) -> Mapper:
         size = min(_BATCH, -(-len(recordings) // (workers * _AHEAD)))
         rest = (recordings[at : at + size] for at in range(0, len(recordings), size))
         waiting: deque[Future[list[list[Row]]]] = deque()
+        answered = False
         try:
             waiting.extend(pool.submit(_answers, each) for each in islice(rest, workers * _AHEAD))
             while waiting:
                 found = waiting.popleft().result()
                 waiting.extend(pool.submit(_answers, each) for each in islice(rest, 1))
                 yield from found
+            answered = True
         except BrokenProcessPool:
             problem = "a process that reads recordings was killed"
             hint = "use fewer processes (--jobs) to reduce memory use"
             raise NodeAccessError(problem, where="--jobs", hint=hint) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Idle workers end at once; an interpreter that ends beside the pool's thread prints a traceback.
+            pool.shutdown(wait=answered, cancel_futures=True)
 
     return mapped
 

@@ -114,10 +114,10 @@ def fleet_plan_document(
     planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
     if planner.unasked:
-        from cpuctl.operations.policies import NOT_ASKED
+        from cpuctl.operations.policies import POLICY_UNUSED
         from cpuctl.phrases import few
 
-        sources.warnings.append(f"{few(planner.unasked)}: {NOT_ASKED}")
+        sources.warnings.append(f"{few(planner.unasked)}: {POLICY_UNUSED}")
     return _document(planned, incoming, nodes, sources, policy_part(inputs.policy))
 
 

@@ -13,6 +13,7 @@ from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPlaces, PlannedPod
 from cpuctl.nri.plugin import Level
 from cpuctl.nri.protocol import FramingError
+from cpuctl.operations.plan_file import not_planned
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
@@ -42,7 +43,7 @@ def read_carried_plan(content: bytes, name: str) -> CarriedPlan:
         raise root.error(f"found {kind or 'no kind'}, {_EXPECTED}")
     after = root.get("after")
     if after is None:
-        raise root.error("nothing was planned: the kubelet would not start")
+        raise not_planned(root)
     by_cpus = root.required("kubelet").required("cpuManagerPolicy").text() == "static"
     pods = {}
     for pod in root.required("pods").items():

@@ -149,11 +149,11 @@ class Planning(Record):
         return planning
 
     def _attach_policy(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
-        from cpuctl.operations.policies import NOT_ASKED
+        from cpuctl.operations.policies import POLICY_UNUSED
 
         policy.attach(node, self.source, kubelet)
         if node.policy is None:
-            sources.warn(NOT_ASKED)
+            sources.warn(POLICY_UNUSED)
 
 
 def _needs_unknown_caches(node: Node) -> bool:

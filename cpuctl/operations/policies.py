@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.policies.model import Policy
 
-NOT_ASKED = "the CPU Manager's policy is none here, so containers have no exclusive CPUs: no policy is used"
+NO_EXCLUSIVE_CPUS = "the CPU Manager's policy is none here, so containers have no exclusive CPUs"
+POLICY_UNUSED = f"{NO_EXCLUSIVE_CPUS}: no policy is used"
+AS_STATIC = (
+    "to plan as if the policy were static, add --kubelet-args '--cpu-manager-policy=static --reserved-cpus=LIST' "
+    "and, if there are state files, --state with an empty directory"
+)
 
 
 class ChosenPolicy(NamedTuple):

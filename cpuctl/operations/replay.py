@@ -54,11 +54,11 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
 def _with_policy(timeline: Timeline, text: str, sources: Sources) -> Timeline:
     """Let a policy decide in place of the kubelet's own."""
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.policies import NOT_ASKED, choose_for_many
+    from cpuctl.operations.policies import POLICY_UNUSED, choose_for_many
 
     kubelet = timeline.setup.kubelet
     if isinstance(kubelet, Kubelet) and kubelet.config.cpu_manager_policy == "none":
-        sources.warn(NOT_ASKED)
+        sources.warn(POLICY_UNUSED)
     return replace(timeline, in_place=choose_for_many(text))
 
 

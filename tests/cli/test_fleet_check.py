@@ -247,7 +247,7 @@ def test_a_finding_whose_plural_differs_is_shown_with_an_example() -> None:
             "check": "state",
             "severity": "error",
             "code": "cpus-offline",
-            "about": "cpu_manager_state",
+            "subject": "cpu_manager_state",
             "where": "",
             "expected": "",
             "detected": "",

@@ -26,6 +26,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError, NodeAccessError, UsageError
 from cpuctl.inputs.starting_state import state_reader
+from cpuctl.operations.plan_file import not_planned
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnaps
 def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
     """Give planned pods their CPUs from the plan, others theirs from the state, and all the rest the pool."""
     if root.required("start").required("outcome").text() != "Started":
-        raise root.error("the kubelet of this plan does not start, so nothing is planned")
+        raise not_planned(root)
     own = places_of(snapshot.state.entries)
     for pod in root.required("pods").items():
         if pod.required("outcome").text() == "Admitted":

@@ -110,7 +110,7 @@ def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     settings = (each for each in document["suggestions"] if each["kind"] == "setting" and each["command"])
     first = next(settings, None)
     if first and first["command"] and not wide:
-        yield next_line("to try the first setting", first["command"])
+        yield next_line("to try the first kubelet setting", first["command"])
     elif command := document.get("next"):
         yield next_step(command)
 

@@ -40,6 +40,8 @@ class TriedHugePages(TypedDict):
     before: int
     after: int
     """The largest number tried; never more than the NUMA node has memory for."""
+    allUpTo: int
+    """The number up to which every one was tried; above it, only some were."""
 
 
 class PendingResize(ResizeDecision):

@@ -18,8 +18,10 @@ ALIGNED = (
 )
 
 
-def explained(cpuctl: Cpuctl, directory: Path, pages: str, kubelet: str, machine: str) -> dict[str, Any]:
-    limits = {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": pages}
+def explained(
+    cpuctl: Cpuctl, directory: Path, pages: str, kubelet: str, machine: str, size: str = "1Gi"
+) -> dict[str, Any]:
+    limits = {"cpu": "2", "memory": "1Gi", f"hugepages-{size}": pages}
     spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hp"}, "spec": spec}
     (directory / "pod.json").write_text(json.dumps(pod))
@@ -145,4 +147,26 @@ def test_numbers_of_pages_that_were_tried_in_vain_are_shown(cpuctl: Cpuctl, tmp_
     assert (
         "more 1Gi pages on one NUMA node "
         "not admitted with up to 3 on node 0, 2 on node 1 (more were not tried)" in shown
+    )
+
+
+def test_thousands_of_small_pages_are_counted_exactly(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-2Mi="
+    document = explained(cpuctl, tmp_path, "5002Mi", ALIGNED, f"{machine}100", "2Mi")
+    assert {each["numaNode"]: each["after"] for each in document["hugePages"]} == {0: 2501, 1: 2501}
+    for count, outcome in ((2500, "Rejected"), (2501, "Admitted")):
+        again = explained(cpuctl, tmp_path, "5002Mi", ALIGNED, f"{machine}{count}/100", "2Mi")
+        assert again["pod"]["outcome"] == outcome
+
+
+def test_which_of_many_numbers_were_tried_in_vain_is_shown(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=100"
+    document = explained(cpuctl, tmp_path, "8Gi", ALIGNED, machine, "2Mi")
+    tried = [(each["numaNode"], each["after"], each["allUpTo"]) for each in document["triedHugePages"]]
+    assert tried == [(0, 1536, 164), (1, 2048, 164)]
+    words = ("-q", "-m", machine, "--kubelet-args", ALIGNED, "-f", str(tmp_path / "pod.json"))
+    shown = " ".join(cpuctl("explain", *words, columns=400).out.split())
+    assert (
+        "not admitted with up to 1536 on node 0, 2048 on node 1 "
+        "(more, and some numbers above 164, were not tried)" in shown
     )

@@ -76,6 +76,7 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
             "pageKiB": each.kib,
             "before": each.before,
             "after": each.after,
+            "allUpTo": each.all_up_to,
         }
         for each in tried
         if not each.enough

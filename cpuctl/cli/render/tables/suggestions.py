@@ -68,11 +68,14 @@ def _pages_in_vain(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
     for kib in dict.fromkeys(each["pageKiB"] for each in tried if each["pageKiB"] not in enough):
         size = byte_text(kib << 10)
         by_count: dict[int, list[int]] = {}
+        skipped: list[int] = []
         for each in tried:
             if each["pageKiB"] == kib and each["after"] > each["before"]:
                 by_count.setdefault(each["after"], []).append(each["numaNode"])
+                skipped += [each["allUpTo"]] if each["allUpTo"] < each["after"] else []
         counts = (f"{count} on {named(CPUSet.of(nodes), 'node')}" for count, nodes in by_count.items())
-        result = f"not {_wanted(document)} with up to {', '.join(counts)} (more were not tried)"
+        more = f"more, and some numbers above {min(skipped)}," if skipped else "more"
+        result = f"not {_wanted(document)} with up to {', '.join(counts)} ({more} were not tried)"
         yield (
             Cell(f"more {size} pages on one NUMA node"),
             Cell(result if by_count else "no NUMA node has memory for them"),

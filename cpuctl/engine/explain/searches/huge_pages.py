@@ -1,8 +1,13 @@
-"""The fewest huge pages to add on a NUMA node for a refused pod; each number is tried."""
+"""The fewest huge pages to add on a NUMA node for a refused pod; what is found has been tried.
+
+More pages do not always help: a NUMA node that has enough in total, but not free, makes wider hints no longer
+preferred. So low numbers are tried one by one; with large pages, there are no others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Starter, replay_scenario
@@ -13,13 +18,15 @@ from cpuctl.records import Record, replace
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
 
-_MOST_RUNS = 64
+ONE_BY_ONE = 64
+"""How many additional pages are tried one by one before the steps double."""
 
 
 class MorePages(Record):
     """Huge pages of a size (KiB) on a NUMA node: their number before and after the change.
 
-    ``enough`` is whether the pod is then admitted; if not, ``after`` is the largest number tried.
+    ``enough`` is whether the pod is then admitted; if not, ``after`` is the largest number tried, and
+    ``all_up_to`` the number up to which every one was tried.
     """
 
     numa_node: int
@@ -27,6 +34,11 @@ class MorePages(Record):
     before: int
     after: int
     enough: bool
+
+    @property
+    def all_up_to(self) -> int:
+        """The number up to which every one was tried."""
+        return min(self.after, self.before + ONE_BY_ONE)
 
 
 def more_huge_pages(
@@ -51,18 +63,48 @@ def more_huge_pages(
         if size <= 0 or size % 1024:
             continue
         for node in info.nodes:
-            before = tried = node.hugepages.get(size // 1024, 0)
-            enough = False
-            for count in range(before + 1, before + min(-(-amount // size), _MOST_RUNS) + 1):
-                changed = _with_pages(info, node.id, size // 1024, count)
-                if not _has_memory_for_pages(changed, scenario):
-                    break
-                tried = count
-                replayed = replay_scenario(replace(scenario, start=start_on(changed)), runs, 1)
-                enough = isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted)
-                if enough:
-                    break
-            yield MorePages(node.id, size // 1024, before, tried, enough)
+            before = node.hugepages.get(size // 1024, 0)
+            on_node = partial(_with_pages, info, node.id, size // 1024)
+            most = _most_pages(on_node, scenario, before, before - (-amount // size))
+
+            def admits(count: int, on_node: Callable[[int], MachineInfo] = on_node) -> bool:
+                replayed = replay_scenario(replace(scenario, start=start_on(on_node(count))), runs, 1)
+                return isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted)
+
+            found = fewest(admits, before, most)
+            yield MorePages(
+                node.id, size // 1024, before, most if found is None else found, enough=found is not None
+            )
+
+
+def fewest(works: Callable[[int], bool], before: int, most: int) -> int | None:
+    """Return the lowest number above *before*, up to *most*, that works; None if none of those tried does.
+
+    After the first ones, steps double, and bisection finds the lowest number since the last that failed.
+    """
+    number, fails, step = before, before, 1
+    while number < most:
+        number = min(number + step, most)
+        if works(number):
+            break
+        fails = number
+        if number - before >= ONE_BY_ONE:
+            step *= 2
+    else:
+        return None
+    while number - fails > 1:
+        middle = (fails + number) // 2
+        number, fails = (middle, fails) if works(middle) else (number, middle)
+    return number
+
+
+def _most_pages(on_node: Callable[[int], MachineInfo], scenario: Scenario, before: int, wanted: int) -> int:
+    """Return the largest number, up to *wanted*, for which the NUMA nodes have memory; at least *before*."""
+    fits, most = before, wanted + 1
+    while most - fits > 1:
+        middle = (fits + most) // 2
+        fits, most = (middle, most) if _has_memory_for_pages(on_node(middle), scenario) else (fits, middle)
+    return fits
 
 
 def _has_memory_for_pages(info: MachineInfo, scenario: Scenario) -> bool:

@@ -8,7 +8,7 @@ hints the preferred ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import accumulate, combinations
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
@@ -29,6 +29,8 @@ _MEBI = 20
 Choice = Mapping[tuple[str, str], Quantity]
 """The requests to try instead, by container (empty for the pod itself) and resource."""
 _PARTS = 16
+_ROUND = 100
+"""The step, in milli CPUs, for parts of CPUs below what fits."""
 _LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
 _NOTHING = Quantity()
 
@@ -65,23 +67,104 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
 def _fitting(
     replay: Replay, decision: Decision, refused: Rejected, runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    """Reduce the request of the container that requests most of the missing resource by the shortage."""
+    """Reduce the largest request for the missing resource by the shortage.
+
+    If that is not enough for CPUs, limit the requests of all containers.
+    """
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
-    for asker in containers_to_change(replay, decision, resource):
-        before = asker.requests[resource]
-        short = details["requested"] - (details["capacity"] - details["used"])
-        if resource in replay.before.devices.pools:
-            after = [Quantity.from_value(before.value - short)]
-        elif resource != "cpu":
-            after = [in_bytes(before.value - short >> _MEBI << _MEBI)]
-        elif whole_cpus(asker.requests):
-            # A claim to exclusive CPUs stays one: only whole CPUs are tried.
-            most = (before.milli_value - short) // 1000
-            after = [Quantity.from_value(count) for count in range(most, 0, -1)]
-        else:
-            after = [Quantity.from_milli(before.milli_value - short)]
-        choices = ({(asker.name, resource): amount} for amount in after if amount.sign > 0)
-        yield from first_admitted(replay, choices, runs)
+    left = details["capacity"] - details["used"]
+    short, found = details["requested"] - left, False
+    for asker in _counted(replay, decision, resource):
+        amounts = _less(replay, asker, resource, short)
+        choices: Iterator[Choice] = (
+            {(asker.name, resource): amount} for amount in amounts if amount.sign > 0
+        )
+        pod = replay.scenario.pod
+        within = (choice for choice in choices if _within_pod(pod, choice, resource))
+        for change in first_admitted(replay, within, runs):
+            found = True
+            yield change
+    if resource == "cpu" and not found:
+        yield from _limited(replay, left, runs)
+
+
+def _counted(replay: Replay, decision: Decision, resource: str) -> list[RequestingContainer]:
+    """Return whose request decides whether the pod fits: the pod's own counts instead of its containers'."""
+    node, pod = replay.before, replay.scenario.pod
+    own = pod.resources.requests if pod.resources is not None and node.pod_level_resources else {}
+    if own.get(resource, _NOTHING).sign > 0 and not node.cpu.rules.divides(pod):
+        return [RequestingContainer("", own)]
+    return containers_to_change(replay, decision, resource)
+
+
+def _less(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterable[Quantity]:
+    """Return smaller requests that may fit, the largest first."""
+    before = asker.requests[resource]
+    if resource in replay.before.devices.pools:
+        return [Quantity.from_value(before.value - short)]
+    if resource != "cpu":
+        return [in_bytes(before.value - short >> _MEBI << _MEBI)]
+    rest = before.milli_value - short
+    if asker.name in _exclusive(replay):
+        return (Quantity.from_value(count) for count in range(rest // 1000, 0, -1))
+    # A whole number can be a claim to exclusive CPUs, which are not always free.
+    return (Quantity.from_milli(amount) for amount in (rest, (rest - 1) // _ROUND * _ROUND))
+
+
+def _exclusive(replay: Replay) -> set[str]:
+    """Name the containers with exclusive CPUs, and the pod ("") if managers divide its own.
+
+    Those stay exclusive: they get whole CPUs. Policies in place of the kubelet have other rules, so all
+    containers with whole CPUs are included.
+    """
+    node, pod = replay.before, replay.scenario.pod
+    requests = {each.name: each.resources.requests for each in pod.all_containers}
+    if pod.resources is not None and node.cpu.rules.divides(pod):
+        requests[""] = pod.resources.requests
+    whole = {name for name, amounts in requests.items() if whole_cpus(amounts)}
+    if node.what_if is not None:
+        return whole
+    shared = {each.name for each in pod.all_containers if node.why_shared(pod, each)}
+    return whole - shared if node.policy else set()
+
+
+def _limited(replay: Replay, left: int, runs: SearchBudget) -> Iterator[RequestChange]:
+    """Find the highest limit on the CPUs of every container with which the pod fits into *left* (milli)."""
+    pod = replay.scenario.pod
+    counts = {each.name: _milli_cpus(each.resources.requests) for each in pod.all_containers}
+    counts = {name: count for name, count in counts.items() if count > 0}
+    own = _milli_cpus(pod.resources.requests) if pod.resources is not None else 0
+    if len(counts) + (own > 0) < 2 or replay.before.cpu.rules.divides(pod):
+        return
+    exclusive, unit = _exclusive(replay), _unit(replay)
+    best: RequestChange | None = None
+    fits, most = 0, min(max(counts.values()), left) + 1
+    while most - fits > 1:
+        limit = (fits + most) // 2
+        after = limited_cpus(counts, limit, exclusive, unit)
+        if own:
+            concurrent = sum(after.get(each.name, 0) for each in pod.containers)
+            after[""] = min(own, max(limit, concurrent))
+        choice = {(name, "cpu"): Quantity.from_milli(count) for name, count in after.items()}
+        change = next(first_admitted(replay, [choice], runs), None)
+        best, fits, most = (best, fits, limit) if change is None else (change, limit, most)
+    if best is not None:
+        yield best
+
+
+def limited_cpus(
+    counts: Mapping[str, int], limit: int, exclusive: Collection[str], unit: int
+) -> dict[str, int]:
+    """Limit CPUs (milli); those of *exclusive* containers to whole units, but at least one."""
+    step = unit * 1000
+    return {
+        name: max(min(count, limit) // step * step, step) if name in exclusive else min(count, limit)
+        for name, count in counts.items()
+    }
+
+
+def _milli_cpus(requests: Mapping[str, Quantity]) -> int:
+    return requests.get("cpu", _NOTHING).milli_value
 
 
 def _other_cpus(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
@@ -223,10 +306,12 @@ def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
 
 def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
     """Return whether containers then request no more than their pod, as the API server requires."""
+    if pod.resources is None:
+        return True
     total = Quantity()
     for each in pod.containers:
         total += choice.get((each.name, name), each.resources.requests.get(name, Quantity()))
-    return pod.resources is None or not pod.resources.requests.get(name, Quantity()) < total
+    return not choice.get(("", name), pod.resources.requests.get(name, Quantity())) < total
 
 
 def normalized_memory_requests(pod: StoredPod) -> Iterator[Choice]:

@@ -10,6 +10,7 @@ from cpuctl.engine.explain.searches.requests import (
     fewer_for_all,
     in_bytes,
     in_proportion,
+    limited_cpus,
     normalized_memory_requests,
 )
 from tests.engine.explain.scenarios import named
@@ -42,6 +43,18 @@ def test_fewer_for_all_are_whole_cores_if_the_policy_requires_them() -> None:
         {"one": "4", "two": "4", "three": "2"},
         {"one": "2", "two": "2", "three": "2"},
     ]
+
+
+def test_limited_cpus_are_whole_cores_at_least_one_where_they_are_exclusive() -> None:
+    counts = {"one": 7000, "two": 2000, "shared": 7500, "small": 100}
+    exclusive = {"one", "two"}
+    assert limited_cpus(counts, 5500, exclusive, 2) == {
+        "one": 4000,
+        "two": 2000,
+        "shared": 5500,
+        "small": 100,
+    }
+    assert limited_cpus(counts, 50, exclusive, 2) == {"one": 2000, "two": 2000, "shared": 50, "small": 50}
 
 
 def test_all_are_rounded_up_to_whole_cores_and_never_to_single_cpus() -> None:

@@ -34,6 +34,7 @@ NOT_RUN = {
         "cpuctl/messages",
     ],
     "passes on what other modules propose": [
+        "cpuctl/answering/checkpoint/change_answer.py",
         "cpuctl/answering/parts.py",
         "cpuctl/cli/render/fleet_page.py",
         "cpuctl/cli/render/node_page.py",

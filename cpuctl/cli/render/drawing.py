@@ -22,12 +22,13 @@ _EMPTY = Cell("")
 _READABLE, _LEGIBLE = 24, 12
 """Columns for a name that has to be cut: the first value if they fit, the second at least."""
 _UID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_WHOLE = re.compile(r"[^ ,;]+[ ,;]?|[ ,;]")
-_WORD = re.compile(r"[^ ,;/]+[ ,;/]?|[ ,;/]")
-_PIECE = re.compile(rf"(?:{_UID}|[^ ,;/-]|-(?=[0-9-])|(?<![A-Za-z0-9])-)+[ ,;/-]?|[ ,;/-]")
+_NODES = r"\{[0-9,-]+\}"
+_WHOLE = re.compile(rf"(?:{_NODES}|[^ ,;])+[ ,;]?|[ ,;]")
+_WORD = re.compile(rf"(?:{_NODES}|[^ ,;/])+[ ,;/]?|[ ,;/]")
+_PIECE = re.compile(rf"(?:{_NODES}|{_UID}|[^ ,;/-]|-(?=[0-9-])|(?<![A-Za-z0-9])-)+[ ,;/-]?|[ ,;/-]")
 """Where text wraps: names at their slashes, between words, then at hyphens.
 
-Ranges of CPUs (0-15), options (--cpus) and UIDs stay whole.
+Ranges of CPUs (0-15), hints ({0,2}), options (--cpus) and UIDs stay whole.
 """
 _LIST = re.compile(r"[0-9]+(?:[,-][0-9]+)*")
 _PROSE = 40
@@ -40,7 +41,10 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
     *whole* names wrap neither at hyphens nor at slashes. No word is ever broken: if not even the words
     fit next to each other, rows stay long, as in kubectl, or, if they contain sentences, become a block each.
     """
-    headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
+    # A message above its details stays whole; the details wrap.
+    headings = tuple(
+        Cell(column.name, _HEADING, command=_text_length(column.name) > _PROSE) for column in table.columns
+    )
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
     fitted = _fitted(_wrapping(rows), [column.cut for column in table.columns], width, whole=whole)
     if table.split and (fitted is None or _breaks_lists(rows, table.columns, fitted[1])):
@@ -135,8 +139,7 @@ def _fitted(
         widths = _shrunk(widths, [*map(min, widths, least)], space)
         if sum(widths) <= space:
             return _NARROW_GAP, widths
-    # A message above its details: all else wraps, and only the message may exceed the width.
-    return (_NARROW_GAP, widths) if max(map(_length, rows[0])) > _PROSE else None
+    return (_NARROW_GAP, widths) if _EMPTY in rows[0] else None
 
 
 def _least(column: Iterable[Cell], cut: str, pattern: re.Pattern[str], name: int) -> int:

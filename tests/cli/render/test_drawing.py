@@ -78,13 +78,13 @@ def test_rows_with_sentences_become_blocks_if_words_do_not_fit() -> None:
     ]
 
 
-def test_only_a_sentence_used_as_heading_is_too_wide() -> None:
+def test_details_wrap_below_a_message_that_is_too_wide() -> None:
     message = "current set of available CPUs doesn't match"
     rows = (("MESSAGE", message), ("MEANS", "CPUs were switched on or off by the machine's firmware"))
     assert drawn(table(*rows), 40) == [
         f"MESSAGE {message}",
-        "MEANS   CPUs were switched on or off by the",
-        "        machine's firmware",
+        "MEANS   CPUs were switched on or off by",
+        "        the machine's firmware",
     ]
 
 
@@ -116,6 +116,11 @@ def test_uids_options_and_ranges_are_not_wrapped_at_hyphens() -> None:
         uid,
         "--reserved-cpus -q 10-15",
     ]
+
+
+def test_a_set_of_nodes_stays_on_one_line() -> None:
+    lines = drawn(table(("HINTS", "B"), ("{0} {0,3} {2-3,5}", "xy")), 12)
+    assert lines == ["HINTS     B", "{0} {0,3} xy", "{2-3,5}"]
 
 
 def test_names_are_shortened_in_the_middle_before_wrapping_at_hyphens() -> None:

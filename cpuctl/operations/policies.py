@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 NO_EXCLUSIVE_CPUS = "the CPU Manager's policy is none here, so containers have no exclusive CPUs"
 POLICY_UNUSED = f"{NO_EXCLUSIVE_CPUS}: no policy is used"
 AS_STATIC = (
-    "to plan as if the policy were static, add "
-    "--kubelet-args '--cpu-manager-policy=static --reserved-cpus=LIST' and, if there are state files, --state with an empty directory"
+    "to plan as if the policy were static, add --kubelet-args '--cpu-manager-policy=static "
+    "--reserved-cpus=LIST' and, if there are state files, --state with an empty directory"
 )
 
 

@@ -69,9 +69,7 @@ class Room(TypedDict):
     freeCPUs: CPUList
     free: Count
     largest: Count
-    """The largest request, in CPUs, that gets all its CPUs here if every free CPU elsewhere is taken. The
-    node's total is not considered.
-    """
+    """The largest request, in CPUs, that is admitted with all its CPUs here."""
 
 
 class CacheRoom(Room):
@@ -90,7 +88,9 @@ class Fragmentation(TypedDict):
     """How scattered the CPUs still free for exclusive use are; 0% without containers."""
 
     core: Scatter
-    """reached: free CPUs on completely free cores; possible: all free CPUs."""
+    """reached: free CPUs on cores with all CPUs free; possible: the most that could be free there with the
+    same number of free CPUs. Siblings of reserved CPUs do not count.
+    """
     uncoreCache: Scatter | None
     """reached: the most free CPUs in one uncore cache; possible: the most that could be free there with the
     same number of free CPUs. Null if caches are not recorded.

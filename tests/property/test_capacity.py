@@ -94,6 +94,7 @@ def test_no_request_within_an_element_exceeds_its_free_cpus(node: Node) -> None:
     for elements in (node.topology.numa_nodes, node.topology.uncore_caches):
         found = list(headroom_of(node, elements))
         assert all(space.largest <= space.free.bit_count() for space in found)
+        assert max(space.largest for space in found) <= largest_request(node).cpus
         free = {cpu for space in found for cpu in range(64) if space.free >> cpu & 1}
         assert len(free) == sum(space.free.bit_count() for space in found)
 

@@ -5,8 +5,9 @@ The largest request for exclusive CPUs is searched for on the whole node and ins
 
 A fragmentation figure compares the current value with the best possible for the same number of free CPUs.
 For NUMA nodes and uncore caches the value is the most free CPUs in any one of them: at best all of them, or
-as many as may become exclusive in the largest one. For cores it is the number of free CPUs on cores that no
-container uses even in part: at best all. A node without containers is not fragmented, whatever its shape.
+as many as may become exclusive in the largest one. For cores it is the number of free CPUs on cores with all
+CPUs free: at best as many as fill cores. Siblings of reserved CPUs do not count, as their cores are never
+free. A node without containers is not fragmented, whatever its shape.
 """
 
 from __future__ import annotations
@@ -68,12 +69,22 @@ def fragmentation_of(node: Node) -> Fragmentation | None:
         return None
     free, allocatable = free_cpus(node), node.policy.allocatable
     caches, caches_known = node.topology.uncore_caches, node.topology.caches_known
-    broken = node.topology.siblings(allocatable & ~free)
     return Fragmentation(
-        core=Scatter((free & ~broken).bit_count(), free.bit_count()),
+        core=_in_whole_cores(node.topology.cores, free, allocatable),
         uncore_cache=_in_one(caches, free, allocatable) if caches_known else None,
         numa_node=_in_one(node.topology.numa_nodes, free, allocatable),
     )
+
+
+def _in_whole_cores(cores: Masks, free: int, allocatable: int) -> Scatter:
+    whole = [mask for mask in cores.values() if not mask & ~allocatable]
+    left = sum((mask & free).bit_count() for mask in whole)
+    reached = sum(mask.bit_count() for mask in whole if not mask & ~free)
+    sums = 1  # bit n: some cores have n CPUs together
+    for mask in whole:
+        sums |= sums << mask.bit_count()
+    fitting = sums & ((1 << left + 1) - 1)
+    return Scatter(reached, fitting.bit_length() - 1)
 
 
 def _in_one(elements: Masks, free: int, allocatable: int) -> Scatter:
@@ -100,8 +111,7 @@ class Largest(NamedTuple):
 class Headroom(NamedTuple):
     """What is left in a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
 
-    Such a request gets all its CPUs here when every free CPU elsewhere is taken; the node's allocatable cpu,
-    memory and pods are ignored.
+    Such a request is admitted, and gets all its CPUs here, when every free CPU elsewhere is taken.
     """
 
     number: int
@@ -160,7 +170,6 @@ def headroom_of(node: Node, elements: Masks) -> Iterator[Headroom]:
 
 def _inside(node: Node, cpus: CPUMask) -> int:
     alone = node.copy()
-    alone.allocatable = None
     assert alone.policy is not None
     alone.state.default &= cpus | alone.policy.reserved
     return most_requested(alone)

@@ -49,10 +49,30 @@ def test_free_cpus_are_compared_with_the_best_possible_placement(
     assert (found.numa_node, found.uncore_cache) == (node, cache)
 
 
-def test_half_used_cores_count_except_siblings_of_reserved_cpus() -> None:
-    assert after("", threaded=True).core == Scatter(31, 31)
-    assert after("1 17", threaded=True).core == Scatter(29, 29)
-    assert after("1 2", threaded=True).core == Scatter(27, 29)
+@pytest.mark.parametrize(
+    ("taken", "core"),
+    [
+        ("", Scatter(30, 30)),
+        ("16", Scatter(30, 30)),
+        ("1 17", Scatter(28, 28)),
+        ("1", Scatter(28, 28)),
+        ("1 2", Scatter(26, 28)),
+        (" ".join(str(cpu) for cpu in range(1, 16)), Scatter(0, 14)),
+        (" ".join(str(cpu) for cpu in range(1, 32) if cpu != 16), Scatter(0, 0)),
+    ],
+    ids=[
+        "empty",
+        "sibling of a reserved CPU",
+        "core",
+        "half a core",
+        "two halves",
+        "all halves",
+        "sibling left",
+    ],
+)
+def test_cores_with_reserved_cpus_are_never_entirely_free(taken: str, core: Scatter) -> None:
+    """CPU 0 is reserved, so its sibling 16 does not count, whether it is free or not."""
+    assert after(taken, threaded=True).core == core
 
 
 @pytest.mark.parametrize(

@@ -134,9 +134,21 @@ def test_headroom_is_measured_element_by_element() -> None:
     assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
 
 
-def test_headroom_ignores_the_totals_of_the_node() -> None:
-    node = settled(node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2)))
-    assert [space.largest for space in headroom_of(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
+@pytest.mark.parametrize(
+    ("running", "max_pods", "want"),
+    [
+        ((shared("a"), shared("b")), 2, [0, 0, 0, 0]),
+        ((shared("a", "cpu=13500m"),), 20, [1, 1, 1, 1]),
+        ((shared("a", "cpu=11500m"),), 20, [3, 3, 3, 3]),
+    ],
+    ids=["pods", "one CPU", "three CPUs"],
+)
+def test_headroom_is_no_more_than_the_node_has_left(
+    running: tuple[StoredPod, ...], max_pods: int, want: list[int]
+) -> None:
+    node = settled(node_with(*running, reported=kubelet(max_pods=max_pods)))
+    assert largest_request(node).cpus == max(want)
+    assert [space.largest for space in headroom_of(node, node.topology.numa_nodes)] == want
 
 
 def test_a_policy_with_which_the_kubelet_would_not_start_is_reported() -> None:

@@ -10,8 +10,10 @@ from cpuctl.answering.config.starts import fix_answer, not_started_answer
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
 from cpuctl.answering.plan.plan_document import planning_header, policy_answer
 from cpuctl.engine.capacity.defragment import LargestMoves, Moves, Step
+from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.operations.advice import Advice, AdviceOptions, Proposed, Tried, does_as_drop_in
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,7 +71,8 @@ def _next(
         best = min(proposals, key=lambda each: ("policy" in each, not each["beatsCurrent"]))
         return snippet_command(planning.inputs, search, best["number"])
     if not isinstance(advice.current, Tried):
-        return check_command(planning.inputs)
+        # Settings are tried on a node without state files.
+        return check_command(replace(planning, initial=StartingState()), advice.current)
     left_out = advice.current.not_admitted
     return planning_command(planning.inputs, ("explain", left_out[0])) if left_out else ""
 

@@ -10,7 +10,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.command_lines import RESERVE_CPUS, checkpoint_commands
+from cpuctl.operations.command_lines import checkpoint_commands
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def check_configuration(
     """
     document = _configuration(inputs, source, cgroup_version, sources, with_states=with_states)
     spelt_out = checkpoint_commands(inputs, released=release_is_known(sources))
-    core = f"{RESERVE_CPUS} {source.info.threads_per_core}"
-    spell_out_fixes(document["findings"], lambda fix: spelt_out(fix.replace(f"{RESERVE_CPUS} 1", core)))
+    spell_out_fixes(document["findings"], spelt_out)
     return document
 
 
@@ -53,7 +52,7 @@ def _configuration(
     *,
     with_states: bool,
 ) -> ConfigCheck:
-    from cpuctl.answering.config.check_answer import check_document, unloaded_document
+    from cpuctl.answering.config.check_answer import CheckedStart, check_document, unloaded_document
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import check_kubelet, driver_lints, states_of_node, verdict_on
 
@@ -71,14 +70,16 @@ def _configuration(
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
+    threads = source.info.threads_per_core
     if not states:
-        return check_document(loaded, outcome, lints, sources.entries, unseen)
+        return check_document(loaded, CheckedStart(outcome, threads), lints, sources.entries, unseen)
 
     from cpuctl.answering.checkpoint.verdict_answer import as_findings, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     notes = as_findings(verdict, states)
-    document = check_document(loaded, verdict.start, lints, sources.entries, unseen, notes)
+    start = CheckedStart(verdict.start, threads)
+    document = check_document(loaded, start, lints, sources.entries, unseen, notes)
     document["start"] = shortened_start(document["start"])
     return document
 

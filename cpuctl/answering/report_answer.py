@@ -437,7 +437,7 @@ def _explanation(planning: Planning, uid: str) -> Explanation:
 
     found = explain_pod(planning, choose_explained(planning, uid), lambda _what, _done, _total: None)
     if not isinstance(found, Explained):
-        return not_started_document(found, {**planning_header(planning)}, check_command(planning.inputs))
+        return not_started_document(found, {**planning_header(planning)}, check_command(planning, found))
     return explained_document(planning, found)
 
 

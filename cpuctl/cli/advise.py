@@ -212,7 +212,7 @@ class _Moves:
             return defragmentation_document(planning, done, self._budget)
         from cpuctl.operations.command_lines import check_command
 
-        return unstarted_document(done, {**planning_header(planning)}, check_command(planning.inputs))
+        return unstarted_document(done, {**planning_header(planning)}, check_command(planning, done))
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:

@@ -193,5 +193,5 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     with ProgressBar(style) as progress:
         found = explain_pod(planning, choice, progress)
     if not isinstance(found, Explained):
-        return not_started_document(found, {**planning_header(planning)}, check_command(planning.inputs))
+        return not_started_document(found, {**planning_header(planning)}, check_command(planning, found))
     return explained_document(planning, found)

@@ -49,7 +49,7 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
     chosen = Publisher.parse(publisher)
     if not isinstance(node, Node):
         if node is not None:
-            report_failed_start(not_started_answer(node), check_command(planning.inputs))
+            report_failed_start(not_started_answer(node), check_command(planning, node))
         return False
     found = publish_node(node_name(planning.inputs.machine), planning, node, chosen)
     for text in found.notes:

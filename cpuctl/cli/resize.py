@@ -151,7 +151,7 @@ def _answer(
 
     header = planning_header(planning)
     if not isinstance(resizes, Resizes):
-        return not_started_document(resizes, {**header}, check_command(planning.inputs))
+        return not_started_document(resizes, {**header}, check_command(planning, resizes))
     inputs, fix = planning.inputs, partial(_fix, GateOptions(planning, requested, semantics, resizes))
     capacity = planning_command(inputs, ("plan", option_names.CAPACITY))
     return resize_document(resizes, header, fix, capacity)

@@ -12,6 +12,7 @@ from cpuctl.engine.start import (
     NotStarted,
     Started,
     agreed,
+    check_start,
     last_checks,
     start_managers,
     started_node,
@@ -80,6 +81,14 @@ def start_on(
     ends = {minor: other.outcome for minor, other in others.items() if other.node is not None}
     why = "releases read these state files differently"
     return replace(begun, outcome=agreed(begun.outcome, ends, kubelet.version.minor, why))
+
+
+def fails_on_files(outcome: NotStarted, info: MachineInfo, kubelet: Kubelet) -> bool:
+    """Return whether a state file keeps a kubelet from starting: without files, it would not end like this.
+
+    An unknown outcome may depend on the kubelet's release or flags, and is not blamed on a file.
+    """
+    return isinstance(outcome, StartRefused | KubeletFault) and check_start(info, kubelet) != outcome
 
 
 def _refusals(

@@ -231,7 +231,7 @@ def _of_published(
             "check": NRT,
             "severity": each.severity.value,
             "code": each.code,
-            "subject": each.place,
+            "subject": str(each.place),
             "where": "",
             "expected": each.expected,
             "detected": each.detected,

@@ -40,7 +40,23 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
     from cpuctl.scheduler.node_topology import NodeTopology, Zone
 
-Untrue = Diagnostic[str]
+
+class ObjectPart(NamedTuple):
+    """A part of an object: an attribute, a zone, or what it says about a zone or one of its resources.
+
+    ``name`` is that of the attribute or zone, empty for the whole object; ``figure`` is ``allocatable``,
+    ``available`` or ``capacity`` of the resource or, without one, ``type`` or ``costs`` of the zone.
+    """
+
+    name: str = ""
+    resource: str = ""
+    figure: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
+
+Untrue = Diagnostic[ObjectPart]
 """A mismatch between an object and its node; its place is the part of the object."""
 
 _UNKNOWN_AMOUNTS = "available amounts: the state files of the kubelet's managers are not recorded"
@@ -48,7 +64,6 @@ _ASSUMED = (
     "policies, resources and fingerprint: the kubelet's configuration is not recorded, and its defaults are "
     "assumed (set it with --kubelet-config FILE)"
 )
-_AVAILABLE = " available"
 
 
 def publisher_of(topology: NodeTopology) -> Publisher:
@@ -72,14 +87,14 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
     ):
         if stated != real:
             message = f"the object says {stated}, but the kubelet uses {real}"
-            yield Untrue(Severity.ERROR, "other-settings", name, message, real, stated)
+            yield Untrue(Severity.ERROR, "other-settings", ObjectPart(name), message, real, stated)
     if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
         kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
         message = (
             f"none is a NUMA node ({kinds}): the scheduler's plugin sees no resources and "
             "filters out every node"
         )
-        yield Untrue(Severity.ERROR, "other-zones", "zones", message, NUMA_ZONE, kinds)
+        yield Untrue(Severity.ERROR, "other-zones", ObjectPart("zones"), message, NUMA_ZONE, kinds)
         return
     yield from _repeated_zones(published)
     unknown = unknown_devices(published, now)
@@ -88,13 +103,15 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         if zone.name in zones:
             yield from _of_zone(zones.pop(zone.name), zone, unknown)
         else:
-            yield Untrue(Severity.ERROR, "other-zones", zone.name, "the object has no such zone", zone.name)
+            message = "the object has no such zone"
+            yield Untrue(Severity.ERROR, "other-zones", ObjectPart(zone.name), message, zone.name)
     for name in zones:
-        yield Untrue(Severity.ERROR, "other-zones", name, "the node has no such NUMA node", detected=name)
+        message = "the node has no such NUMA node"
+        yield Untrue(Severity.ERROR, "other-zones", ObjectPart(name), message, detected=name)
     comparable = now.fingerprint and published.fingerprint_method is now.fingerprint_method
     if comparable and published.fingerprint and published.fingerprint != now.fingerprint:
         message = "the pods that were running then differ from those known now"
-        place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
+        place, real = ObjectPart(FINGERPRINT_ATTRIBUTE), now.fingerprint or ""
         yield Untrue(Severity.WARNING, "stale", place, message, real, published.fingerprint)
 
 
@@ -105,13 +122,13 @@ def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
             message = (
                 f"the object has {count} zones with this name: the plugin accepts what fits in any of them"
             )
-            yield Untrue(Severity.ERROR, "other-zones", name, message, "1", str(count))
+            yield Untrue(Severity.ERROR, "other-zones", ObjectPart(name), message, "1", str(count))
 
 
 def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
     """Compare how many NUMA nodes the kubelet allows, if the object states it: scores depend on it."""
-    config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
-    if published.attribute(place) is None or config.topology_manager_policy == "none":
+    config, place = kubelet.config, ObjectPart(MOST_NUMA_NODES_ATTRIBUTE)
+    if published.attribute(place.name) is None or config.topology_manager_policy == "none":
         return
     stated = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
@@ -131,34 +148,38 @@ def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str
 def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
     if published.type != now.type:
         message = f"the object calls it {published.type}: the scheduler's plugin ignores it"
-        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} type", message, now.type, published.type)
+        place = ObjectPart(now.name, figure="type")
+        yield Untrue(Severity.ERROR, "other-zones", place, message, now.type, published.type)
     if dict(published.costs) != dict(now.costs):
         message = "the object has other distances"
         expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, published))
-        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} costs", message, expected, detected)
+        place = ObjectPart(now.name, figure="costs")
+        yield Untrue(Severity.ERROR, "other-zones", place, message, expected, detected)
     resources = {each.name: each for each in published.resources}
     for each in now.resources:
         if each.name not in resources:
             message = "the object does not list it"
-            yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {each.name}", message, each.name)
+            place = ObjectPart(now.name, each.name)
+            yield Untrue(Severity.ERROR, "other-zones", place, message, each.name)
             continue
         found = resources.pop(each.name)
-        for word, stated, real in (
+        for figure, stated, real in (
             ("allocatable", found.allocatable, each.allocatable),
             ("available", found.available, each.available),
             ("capacity", found.capacity, each.capacity),
         ):
             if stated != real:
-                lasting = word != "available"
+                lasting = figure != "available"
                 severity = Severity.ERROR if lasting else Severity.WARNING
-                place = f"{now.name} {each.name} {word}"
+                place = ObjectPart(now.name, each.name, figure)
                 message = f"the object says {stated}, an exporter would publish {real}"
                 code = "other-amounts" if lasting else "stale"
                 yield Untrue(severity, code, place, message, str(real), str(stated))
     for name in resources:
         if name not in unknown:
             message = "the object lists it, but the node does not have it"
-            yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {name}", message, detected=name)
+            place = ObjectPart(now.name, name)
+            yield Untrue(Severity.ERROR, "other-zones", place, message, detected=name)
 
 
 class Compared(NamedTuple):
@@ -189,7 +210,7 @@ class PublishedNodes(NamedTuple):
         published = self.topologies.get(name)
         if published is None:
             message = "there is no object with the node's name: the scheduler's plugin lets every pod pass"
-            return Compared((Untrue(Severity.WARNING, "not-published", "", message, name),))
+            return Compared((Untrue(Severity.WARNING, "not-published", ObjectPart(), message, name),))
         planning = NodeReader(FleetInputs(kubelet, running=self.running))(Recording(name, source))
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
@@ -205,8 +226,7 @@ class PublishedNodes(NamedTuple):
 
 def _of_machine(found: Untrue) -> bool:
     """Return whether a mismatch does not depend on the kubelet's configuration: zones do not."""
-    _, _, part = found.place.partition(" ")
-    return found.code == "other-zones" and part in ("", "type", "costs")
+    return found.code == "other-zones" and not found.place.resource
 
 
 def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: Planning) -> Compared:
@@ -218,10 +238,10 @@ def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: P
         missing.append(f"devices: the node's devices are unknown: {few(sorted(devices))}")
     if not _amounts_known(node, initial):
         missing.append(_UNKNOWN_AMOUNTS)
-        found = [each for each in found if not each.place.endswith(_AVAILABLE)]
+        found = [each for each in found if each.place.figure != "available"]
     if published.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
         missing.append(f"fingerprint: {unknown}")
-        found = [each for each in found if each.place != FINGERPRINT_ATTRIBUTE]
+        found = [each for each in found if each.place.name != FINGERPRINT_ATTRIBUTE]
     return Compared(tuple(found), tuple(missing))
 
 

@@ -19,6 +19,7 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
+    from cpuctl.engine.start import NotStarted
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.inputs.state_files import CheckpointInputs
@@ -125,10 +126,25 @@ def lint_command(inputs: PlanningInputs) -> str:
     return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
-def check_command(inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
-    """Write the command line that shows why a kubelet does not start with this, and what to change."""
+def check_command(planning: Planning, start: NotStarted, flags: Sequence[str] = ()) -> str:
+    """Write the command line that shows why a kubelet does not start, and what to change.
+
+    It checks the state files if one of them is the obstacle, else the configuration.
+    """
+    from cpuctl.engine.state_start import fails_on_files
+
+    inputs = planning.inputs
+    if planning.initial.texts and fails_on_files(start, planning.source.info, planning.kubelet):
+        return _verify_command(inputs, flags)
     without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
     return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
+
+
+def _verify_command(inputs: PlanningInputs, flags: Sequence[str]) -> str:
+    state = file_argument(inputs.state)
+    more = {option_names.PODS: inputs.pods, option_names.MEMORY: inputs.memory}
+    options = _node_options(inputs.machine, inputs.kubelet, flags, more)
+    return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
 
 
 def kubelet_command(

@@ -223,10 +223,13 @@ def _with_command(side: Side, planner: Planner, requested: _Side, plan: Plan) ->
     flags = _flags(requested.overrides.patch, plan.kubelet)
     if flags is None:
         return side
-    inputs = _inputs(planner.planning.inputs, requested)
+    planning = planner.planning
+    inputs = _inputs(planning.inputs, requested)
     if isinstance(plan.node, Node):
         return side._replace(explain=explain_command(planner, plan, inputs, flags))
-    return side._replace(check=check_command(inputs, flags))
+    loaded = replace(planning.loaded, kubelet=plan.kubelet)
+    planning = replace(planning, inputs=inputs, loaded=loaded)
+    return side._replace(check=check_command(planning, plan.node, flags))
 
 
 def _inputs(inputs: PlanningInputs, requested: _Side) -> PlanningInputs:

@@ -20,6 +20,7 @@ from tests.cli.conftest import ROOT, Cpuctl
 MACHINE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
+BAD_STATE = ("-m", NODE, "--kubelet-version", "1.36")
 MISSPELT = ("--kubelet-args", "--cpu-manager-policy=statik")
 FLEET = "fixtures/machines"
 TWO = ("-T", "big=20/20,1Gi", "-T", "web=14/14,1Gi")
@@ -71,6 +72,11 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
         YES,
     ),
     ("resize", *ROOMY, *STATIC, *RUNNING, "--set", "shop/database/server:cpu=64"): ("plan --capacity", YES),
+    ("plan", *BAD_STATE, "-T", "web=2/2,1Gi"): ("checkpoint verify", NO),
+    ("plan", *BAD_STATE, *MISSPELT, "-T", "web=2/2,1Gi"): ("config check", NO),
+    ("explain", *BAD_STATE, "-T", "web=2/2,1Gi"): ("checkpoint verify", NO),
+    ("resize", *BAD_STATE, "-T", "web=2/2,1Gi", "--set", "web:cpu=4"): ("checkpoint verify", NO),
+    ("advise", *BAD_STATE, *RUNNING, "--defragment"): ("checkpoint verify", NO),
     ("config", "versions", *MACHINE, *MISSPELT): ("config check", NO),
     ("config", "versions", "-m", NODE): ("config check", NO),
     ("cgroups", "show", "-m", NODE): ("audit", NO),

@@ -307,6 +307,7 @@ def test_a_side_that_does_not_start_has_its_command(sides: tuple[str, str], cpuc
     for name in ("a", "b"):
         command = document[name]["next"]
         assert f"\n  see: {command}\n" in shown
+        assert command.startswith("cpuctl checkpoint verify ")
         checked = cpuctl(*shlex.split(command)[1:], "-q", "-o", "json")
         assert checked.code == 3
         assert json.loads(checked.out)["start"]["error"] == document[name]["start"]["error"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -377,3 +378,42 @@ def test_commands_that_skip_unreadable_pods_report_them(cpuctl: Cpuctl, tmp_path
         words = (str(file), str(file)) if command[1] == "diff" else ("-f", str(file))
         shown = cpuctl(*command, *words)
         assert f"warning: the pods of a Rollout are left out: {why}" in shown.err, command
+
+
+RECORDED = "fixtures/nodes/v2-2-numa/node.tar.xz"
+SHORT = "synthetic:1s1n4c2t,mem=64Gi", "--kubelet-version", "1.36"
+
+
+def test_a_plan_names_the_check_of_a_state_file_that_stops_the_kubelet(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """With the same inputs, but without those that the check does not need."""
+    (tmp_path / "state").mkdir()
+    state = write_state(tmp_path / "state", "0-3")
+    running = tmp_path / "running.json"
+    running.write_text('{"apiVersion": "v1", "kind": "PodList", "items": []}')
+    same = ("-m", *SHORT, "--kubelet-args", NODE[-1], "--pods", str(running))
+    words = (*same, "--state", str(state), "--ephemeral-storage", "9Gi", "-T", "a=2/2,1Gi")
+    document = json.loads(cpuctl("plan", *words, "-o", "json").out)
+    name, *command = shlex.split(document["next"])
+    assert (name, *command[:3]) == ("cpuctl", "checkpoint", "verify", str(state))
+    assert set(same) <= set(command)
+    assert "9Gi" not in command
+    verified = json.loads(cpuctl(*command, "-o", "json").out)
+    assert verified["start"]["error"] == document["start"]["error"]
+
+
+def test_outputs_for_tools_name_the_check_of_the_state_files(cpuctl: Cpuctl) -> None:
+    recorded = cpuctl("topology", "-m", RECORDED, "-o", "nrt", "-q")
+    assert recorded.err.endswith(f"hint: cpuctl checkpoint verify -m {RECORDED}\n")
+
+
+def test_a_start_that_depends_on_unknown_flags_is_not_blamed_on_a_state_file(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """``config check`` names the option that decides it."""
+    (tmp_path / "cpu_manager_state").write_text('{"policyName":"none","defaultCpuSet":"","checksum":0}')
+    words = ("-m", RECORDED, "--state", str(tmp_path), "-T", "a=2/2,1Gi")
+    document = json.loads(cpuctl("plan", *words, "-o", "json").out)
+    assert document["start"]["outcome"] == "Undetermined"
+    assert document["next"].startswith("cpuctl config check ")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.answering.config.check_answer import suggested_fix
+from cpuctl.answering.config.check_answer import CheckedStart, suggested_fix
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.kubelet import Kubelet
@@ -34,6 +34,10 @@ def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
     loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
     kubelet = Kubelet(version=version, config=loaded.config, gates_of_main_file=loaded.gates_of_main_file)
     return loaded, check_start(MACHINE.info, kubelet)
+
+
+def fix_of(outcome: Any, loaded: LoadedConfiguration) -> str:
+    return suggested_fix(CheckedStart(outcome, MACHINE.info.threads_per_core), loaded)
 
 
 def followed(config: Config, fix: str) -> Config:
@@ -78,7 +82,7 @@ def test_a_kubelet_starts_once_the_fix_for_its_validation_error_is_applied(minor
         for _ in range(5):
             if isinstance(outcome, Started) or getattr(outcome, "stage", "") not in STAGES:
                 break
-            fix = suggested_fix(outcome, loaded)
+            fix = fix_of(outcome, loaded)
             assert fix, (name, outcome)
             changed = followed(changed, fix)
             loaded, outcome = started(changed, minor)
@@ -112,7 +116,8 @@ def test_every_suggested_fix_is_tested() -> None:
     for minor, config in (*broken, *LOADED):
         loaded, outcome = started(config, minor)
         if not isinstance(outcome, Started):
-            reported.update(suggested_fix(outcome, loaded).split("; "), [suggested_fix(outcome, loaded)])
+            fix = fix_of(outcome, loaded)
+            reported.update(fix.split("; "), [fix])
     ways = texts_of("cpuctl.answering.config.check_answer", "suggested_fix") - {""}
     left = [way for way in ways if not any(re.fullmatch(way, each) for each in reported)]
     assert [way for way in left if not re.sub(r"\\(.)", r"\1", way).startswith(NOT_HERE)] == []

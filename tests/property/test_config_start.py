@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpuctl.answering.config.check_answer import check_document, unloaded_document
+from cpuctl.answering.config.check_answer import CheckedStart, check_document, unloaded_document
 from cpuctl.answering.config.starts import start_text
 from cpuctl.engine.start import Started, check_start
 from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
@@ -126,7 +126,8 @@ def test_a_start_that_fails_is_an_error_with_a_text(
     )
     outcome = check_start(MACHINE.info, kubelet)
     setup = KubeletSetup(version=version, main=None, base_directory="", drop_ins=None, arguments=Arguments())
-    document = check_document(LoadedKubelet(kubelet, loaded, setup), outcome, [], {})
+    start = CheckedStart(outcome, MACHINE.info.threads_per_core)
+    document = check_document(LoadedKubelet(kubelet, loaded, setup), start, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
@@ -45,9 +45,16 @@ if TYPE_CHECKING:
     from cpuctl.operations.configuration import StartOutcome
 
 
+class CheckedStart(NamedTuple):
+    """How a kubelet's start ends on a machine, and how many CPUs its largest core has."""
+
+    outcome: StartOutcome
+    threads_per_core: int
+
+
 def check_document(
     loaded: LoadedKubelet,
-    outcome: StartOutcome,
+    start: CheckedStart,
     lints: Sequence[Lint],
     sources: Sources,
     unseen: str = "",
@@ -58,13 +65,13 @@ def check_document(
     An error in a state file replaces the failed start that it causes. *unseen* names those of the node's
     files that were not checked, with the command that checks them.
     """
-    configuration = loaded.configuration
-    start = start_to_fix(configuration, outcome)
+    configuration, outcome = loaded.configuration, start.outcome
     notes = [finding_place(configuration, lint) for lint in lints]
-    refused = tuple(_refusal(configuration, outcome, (*notes, *in_states)))
+    refused = tuple(_refusal(configuration, start, (*notes, *in_states)))
     refusal, warnings = _blamed(refused, configuration.warnings)
     findings = worst_first((*refusal, *notes, *warnings, *in_states))
-    document = _document(sources, loaded.kubelet.version, start, findings)
+    ending = start_to_fix(configuration, outcome)
+    document = _document(sources, loaded.kubelet.version, ending, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
     inputs: list[answers.NotChecked] = [
@@ -75,12 +82,13 @@ def check_document(
 
 
 def _refusal(
-    loaded: LoadedConfiguration, outcome: StartOutcome, notes: Iterable[ConfigRemark]
+    loaded: LoadedConfiguration, start: CheckedStart, notes: Iterable[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
     """Add a failed start with its fix to the findings as an error, unless a finding already reports it.
 
     A start whose outcome is unknown is not an error.
     """
+    outcome = start.outcome
     if isinstance(outcome, Started):
         return
     paths = settings_to_fix(outcome)
@@ -93,7 +101,7 @@ def _refusal(
         code=code,
         place=paths[0] if paths else (),
         message=start_text(outcome),
-        fix=suggested_fix(outcome, loaded),
+        fix=suggested_fix(start, loaded),
     )
     yield finding_place(loaded, finding)
 
@@ -216,8 +224,9 @@ UNSET: Mapping[str, str] = {
 """Fixes for a required setting that is missing, or whose default the kubelet refuses."""
 
 
-def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
+def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     """Return what to change; an empty text if the outcome does not show it."""
+    outcome, threads_per_core = start
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
         if NO_CONFIGURATION in text:
@@ -227,7 +236,8 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     if _NO_CPU in text:
         return (
             'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
-            f' systemReserved: {{cpu: "1"}}; for a list of CPUs of this machine: {RESERVE_CPUS} 1'
+            ' systemReserved: {cpu: "1"}; for a list of CPUs of this machine:'
+            f" {RESERVE_CPUS} {threads_per_core}"
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.

@@ -82,7 +82,8 @@ def planned_document(
     if not isinstance(plan.node, Node):
         from cpuctl.operations.command_lines import check_command
 
-        return not_started_document(plan.node, {**header}, check_command(planner.planning.inputs))
+        check = check_command(planner.planning, plan.node)
+        return not_started_document(plan.node, {**header}, check)
 
     from cpuctl.answering.metrics import metrics_answer
 

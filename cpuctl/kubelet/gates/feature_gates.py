@@ -29,6 +29,11 @@ class GateStage(Record):
     locked: bool
     verified: bool
 
+    @property
+    def effect(self) -> tuple[str, bool, bool]:
+        """What differs for a kubelet: all but how well it is known."""
+        return self.stage, self.default, self.locked
+
 
 class FeatureGates(Record):
     """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets.

@@ -16,6 +16,8 @@ from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.version import KubeletVersion
 
+RESIZE_GATE = "InPlacePodVerticalScaling"
+
 
 class GateChange(NamedTuple):
     """A gate that differs in the other release; a stage is None if the gate does not exist.
@@ -170,7 +172,8 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
     names = [line.split()[0] for line in MANAGER_GATES.split("\n") if line]
     for name in sorted({*names, *subject.gates} - {"AllAlpha", "AllBeta"}):
         stages = old.stage(name), new.stage(name)
-        if stages[0] == stages[1]:
+        effects = [stage.effect if stage else None for stage in stages]
+        if effects[0] == effects[1]:
             continue
         on_before, on_after = _is_on(old, name), _is_on(new, name)
         concerned = name in subject.gates or (on_before != on_after and gate_concerns(name, subject.use))
@@ -211,11 +214,14 @@ def _options(config: KubeletConfiguration, before: int, after: int) -> Iterator[
 def _behaviours(
     subject: ChangeSubject, before: KubeletVersion, after: KubeletVersion
 ) -> Iterator[BehaviourChange]:
+    resizes = any(_is_on(FeatureGates(side.minor, subject.gates), RESIZE_GATE) for side in (before, after))
     for name, difference in DIFFERENCES.items():
         if difference.holds(*before) != difference.holds(*after):
             begins = difference.holds(*after)
             newer = FeatureGates((after if begins else before).minor, subject.gates)
             switched_on = not difference.gate or newer.enabled(difference.gate)
+            if difference.area == "in-place resize" and not resizes:
+                switched_on = False
             yield BehaviourChange(
                 name=name,
                 difference=difference,

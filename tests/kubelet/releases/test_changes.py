@@ -105,6 +105,23 @@ def test_a_gate_that_a_release_does_not_have_enables_nothing() -> None:
     assert (change.on_before, change.on_after) == (False, True)
 
 
+def test_a_gate_that_is_only_known_less_well_does_not_change() -> None:
+    names = {change.gate for change in Reported(config=STATIC).changes(34, 37).gates}
+    assert "CPUManagerPolicyOptions" not in names
+    assert "TopologyManagerPolicyOptions" in names, "it gets locked"
+
+
+def test_resizes_concern_no_kubelet_that_cannot_resize_pods() -> None:
+    def resizes(before: int, after: int, **gates: bool) -> list[str]:
+        changes = Reported(config=STATIC, gates=gates).changes(before, after).behaviours
+        return [each.name for each in changes if each.difference.area == "in-place resize" and each.concerns]
+
+    assert resizes(31, 32) == []
+    assert resizes(31, 32, InPlacePodVerticalScaling=True)
+    assert resizes(32, 33)
+    assert resizes(32, 33, InPlacePodVerticalScaling=False) == []
+
+
 def test_options_that_reach_another_stage() -> None:
     reported = Reported(config={**STATIC, "cpu_manager_policy_options": {"strict-cpu-reservation": "true"}})
     found = {

@@ -17,6 +17,7 @@ _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (previe
 _PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags")
 
 _SIDES: Final = ("from", "to")
+_RESIZE_AREA, _RESIZE_GATE = "in-place resize", "InPlacePodVerticalScaling"
 
 
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
@@ -72,21 +73,28 @@ def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Ite
 
 def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Cell]:
     """Show what changes in the order of releases, each heading once."""
+    gate = next((each for each in document["featureGates"] if each["gate"] == _RESIZE_GATE), None)
+    before, after = (gate["enabledBefore"], gate["enabledAfter"]) if gate else (True, True)
     under: dict[str, list[answers.BehaviourChange]] = {}
     for change in sorted(document["behaviours"], key=_order):
         under.setdefault(_heading(change, wide=wide), []).append(change)
     for heading, changes in under.items():
         yield Cell(heading)
         for change in changes:
-            yield Cell(f"  before: {change['before']}")
-            yield Cell(f"  after:  {change['after']}")
+            # Where pods cannot be resized, it does not matter how.
+            always = change["area"] != _RESIZE_AREA or change["gate"] == _RESIZE_GATE
+            if before or always:
+                yield Cell(f"  before: {change['before']}")
+            if after or always:
+                yield Cell(f"  after:  {change['after']}")
 
 
-def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool]:
+def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool, bool]:
     return (
         [int(part) for part in change["since"].split(".")],
         change["area"],
         change["status"] != "verified",
+        change["gate"] != _RESIZE_GATE,
     )
 
 

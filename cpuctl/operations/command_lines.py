@@ -289,10 +289,11 @@ def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str])
     return shlex.join([*proposed[0].split(), *_node_options(machine, inputs.kubelet, (), more)])
 
 
-def on_node_command(verb: Sequence[str], inputs: CheckpointInputs) -> str:
+def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bool = True) -> str:
     """Write the command line that changes the files of a recorded node there, with the same options.
 
-    Files named here are ``FILE`` and ``DIR`` in it: their paths there are not known.
+    Unless it *writes*, it only shows the changes. Files named here are ``FILE`` and ``DIR`` in it: their
+    paths there are not known.
     """
     kubelet, migrates = inputs.kubelet, verb[0] == "migrate"
     arguments = kubelet.arguments
@@ -306,8 +307,8 @@ def on_node_command(verb: Sequence[str], inputs: CheckpointInputs) -> str:
         option_names.PODS: "FILE" if inputs.pods else "",
     }
     unknown = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates and not migrates else []
-    words = ["sudo", "cpuctl", "checkpoint", *verb, *_words(options), *unknown, option_names.YES]
-    return shlex.join(words)
+    words = ["sudo", "cpuctl", "checkpoint", *verb, *_words(options), *unknown]
+    return shlex.join([*words, option_names.YES] if writes else words)
 
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:

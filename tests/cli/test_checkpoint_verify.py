@@ -474,8 +474,9 @@ def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cp
 def test_state_files_that_were_not_collected_are_changed_on_the_node(
     words: tuple[str, ...], cpuctl: Cpuctl
 ) -> None:
-    answer = cpuctl("checkpoint", *words, "-m", "fixtures/openshift/must-gather.tar.xz", "-q")
+    gates = ("--feature-gates", "PodLevelResources=true")
+    answer = cpuctl("checkpoint", *words, "-m", "fixtures/openshift/must-gather.tar.xz", *gates, "-q")
     assert answer.code == 4
     assert "the state files are not in the recording\n" in answer.err
     on_node = "sudo cpuctl checkpoint " + " ".join(words) + " -m live" * (words[0] == "migrate")
-    assert f"hint: on the node: {on_node}\n" in answer.err
+    assert f"hint: on the node: {on_node} {' '.join(gates)}\n" in answer.err

@@ -108,7 +108,7 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
-    require_states(case, "repair", "sudo cpuctl checkpoint repair")
+    require_states(case, "repair", on_node_command(("repair",), requested, writes=False))
     sources.warnings.extend(doubts(case, inputs.pods))
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)

@@ -14,7 +14,6 @@ from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, Unrea
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import named_version, read_gates
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.starting_state import reader_of_gates
@@ -31,6 +30,7 @@ from cpuctl.operations.checkpoint.states import (
     read_host,
     require_states,
 )
+from cpuctl.operations.command_lines import on_node_command
 from cpuctl.pods.rules import PodRules
 from cpuctl.records import replace
 
@@ -70,8 +70,8 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
     if writes:
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
-    on_node = f"sudo cpuctl checkpoint migrate {option_names.TO} {inputs.kubelet.version} -m {LIVE_MACHINE}"
-    require_states(case, "migrate", on_node)
+    verb = ("migrate", option_names.TO, inputs.kubelet.version)
+    require_states(case, "migrate", on_node_command(verb, inputs, writes=False))
     changes, proof = _proven(_all_migrated(case.states, case.reader), case)
     return Migration(changes, case.owners, case.reader, proof, host.kubelet)
 

@@ -275,7 +275,7 @@ def test_an_undetermined_start_has_its_reason_and_may_be_better(cpuctl: Cpuctl) 
     )
 
 
-def test_the_last_line_prints_a_row_as_a_configuration(cpuctl: Cpuctl, config: str) -> None:
+def test_the_last_line_prints_a_row_as_a_drop_in_file(cpuctl: Cpuctl, config: str) -> None:
     """With everything that decides which row is which: also what ended the search."""
     words = ("-q", *MACHINE, "--kubelet-config", config, *PODS)
     for more in (("--keep", "reservedSystemCPUs", "--budget", "40"), ("--what-if", "--budget", "9")):
@@ -283,10 +283,8 @@ def test_the_last_line_prints_a_row_as_a_configuration(cpuctl: Cpuctl, config: s
         shown = cpuctl("advise", *words, *more).out.splitlines()[-1]
         what, command = shown.split(": ", 1)
         row = document["proposals"][int(what.split()[4]) - 1]
-        assert (what, command) == (
-            f"Next, to print row {row['number']} as a KubeletConfiguration",
-            document["next"],
-        )
+        form = "a drop-in file" if row["dropIn"] else "fields of a KubeletConfiguration"
+        assert (what, command) == (f"Next, to print row {row['number']} as {form}", document["next"])
         assert command.endswith(f" --snippet {row['number']}")
         assert cpuctl(*shlex.split(command)[1:], "-q").out == row["snippet"]
 

@@ -44,7 +44,10 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
 
 def _purpose(document: AdvisedSettings, command: str) -> str:
     if " --snippet " in command:
-        return f"to print row {command.rpartition(' ')[2]} as a KubeletConfiguration"
+        number = command.rpartition(" ")[2]
+        drop_in = next(each["dropIn"] for each in document["proposals"] if str(each["number"]) == number)
+        form = "a drop-in file" if drop_in else "fields of a KubeletConfiguration"
+        return f"to print row {number} as {form}"
     started = document["current"]["start"]["outcome"] == "Started"
     return "to see why" if started else "to see what to change"
 
@@ -162,9 +165,10 @@ def _searched(search: Search) -> str:
 
 def _meaning() -> Lines:
     return Lines.of(
-        "PODS: admitted; 1 NODE: containers with all exclusive CPUs on one NUMA node;",
-        "MEMORY: and with their memory there; CORES: used by one container only;",
-        "CROSSED: L3 caches beyond a container's first; SHARED: CPUs of all others;",
+        "PODS: admitted; 1 NODE: containers with all exclusive CPUs, devices and pinned",
+        "memory on one NUMA node; MEMORY: those whose memory is pinned there;",
+        "CORES: used by one container only; CROSSED: L3 caches beyond a container's",
+        "first; SHARED: CPUs of all others;",
         "LARGEST: CPUs (whole cores) of the largest container that would still fit.",
     )
 

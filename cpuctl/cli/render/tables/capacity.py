@@ -145,7 +145,9 @@ def _remedies(capacity: Capacity, why: Why) -> Table:
 
 def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
     """Show the remedy in the first row, and one pod name in every row."""
-    name, action = few(remedy["pods"]), _action(remedy, why)
+    fits = remedy["remedy"] in ("nothing", "moves", "evictions")
+    any_of = "any one of them " if fits and len(remedy["pods"]) > 1 else ""
+    name, action = few(remedy["pods"]), f"{any_of}{_action(remedy, why)}"
     leaving = [
         (each["pod"], each["cpus"], "removed" if each["cpusAfter"] is None else each["cpusAfter"])
         for each in remedy["evicted"]

@@ -717,7 +717,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
+                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes. answers compares with --pod-resources, volumes with the CPUs that containers read in downward API volumes (preview).]:CHECK,...: _cpuctl_ask checks' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding per line, plan is the changes for cpuctl cgroups apply, prom is metrics for node_exporter.]:table|wide|json|yaml|jsonl|plan|prom:(table wide json yaml jsonl plan prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -792,7 +792,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
+                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes. answers compares with --pod-resources, volumes with the CPUs that containers read in downward API volumes (preview).]:CHECK,...: _cpuctl_ask checks' \
                 '(--every)'--every='[How often threads and interrupts are sampled; 100ms or more.]:DURATION: ' \
                 '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \

@@ -13,7 +13,8 @@ CheckOption = Annotated[
     typer.Option(
         "--check",
         metavar="CHECK,...",
-        help=f"Run only these checks: {', '.join(CHECK_NAMES)}.",
+        help=f"Run only these checks: {', '.join(CHECK_NAMES)}. answers compares with --pod-resources, "
+        "volumes with the CPUs that containers read in downward API volumes (preview).",
     ),
 ]
 

@@ -37,6 +37,14 @@ RESIZING = (
         commands=(_RESIZE,),
     ),
     Message(
+        code="resize-larger-than-node",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("Node didn't have enough allocatable resources: {amounts:rest}", 36),),
+        meaning="the pod's new requests exceed the node's allocatable resources, even without other pods",
+        fix="request less, or recreate the pod on a larger node",
+        commands=(_RESIZE,),
+    ),
+    Message(
         code="resize-counted-claims",
         speaker=Speaker.API_SERVER,
         texts=(Text("pods with node allocatable resource claims cannot be resized", 36, 36),),

@@ -101,7 +101,7 @@ def _kept_memory(held: HeldByRejected) -> str:
         f"{byte_text(each['bytes'])} of {each['resource']} (node {each['numaNodes']})"
         for each in held.get("memory", ())
     ]
-    return f"{' and '.join(amounts)} {held['othersUntil']}" if amounts else ""
+    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
 
 
 def _kept_devices(held: HeldByRejected) -> str:
@@ -109,7 +109,7 @@ def _kept_devices(held: HeldByRejected) -> str:
     for each in held.get("devices", ()):
         counts[each["resource"]] += each["count"]
     amounts = [f"{counted(count, 'device')} of {resource}" for resource, count in counts.items()]
-    return f"{' and '.join(amounts)} {held['othersUntil']}" if amounts else ""
+    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
 
 
 def next_step(command: str) -> Lines:

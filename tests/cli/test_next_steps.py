@@ -354,7 +354,7 @@ def test_the_kubelets_message_is_shown_once(cpuctl: Cpuctl) -> None:
     config = f'{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: "99"\n'
     answer = cpuctl(*CHECK, stdin=config.encode(), columns=80)
     assert answer.out.count("99 is not a subset of online-cpus") == 1
-    assert "  where: <stdin>:4: reservedSystemCPUs\n  fix: remove reservedSystemCPUs\n" in answer.out
+    assert "  where: <stdin>:4: reservedSystemCPUs\n  fix: list only online CPUs in reserved" in answer.out
     assert "1 error, 0 warnings" in answer.out
     wide = cpuctl(*CHECK, "-o", "wide", stdin=config.encode(), columns=200)
     assert "SEVERITY" in wide.out

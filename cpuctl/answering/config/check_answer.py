@@ -210,7 +210,14 @@ _TO_SPECIFY = {
     option_names.MEMORY: "QUANTITY",
 }
 """What decides an undetermined start if the reason names the option, and what stands for its value."""
-_NO_CPU = "unable to determine reserved CPU resources for static policy"
+_TO_RESERVE = {
+    "unable to determine reserved CPU resources for static policy": (
+        'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
+        ' systemReserved: {cpu: "1"}'
+    ),
+    "is not a subset of online-cpus": f"list only online CPUs in {_RESERVED}",
+}
+"""What to change if the kubelet finds no CPUs to reserve, or not those that are listed."""
 _MANY_NODES = "unsupported on machines with more than"
 
 UNSET: Mapping[str, str] = {
@@ -233,12 +240,8 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
             return f"{CONFIG_CHECK} {option_names.KUBELET_CONFIG} FILE"
         options = (option for option in _TO_SPECIFY if option in text)
         return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
-    if _NO_CPU in text:
-        return (
-            'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
-            ' systemReserved: {cpu: "1"}; for a list of CPUs of this machine:'
-            f" {RESERVE_CPUS} {threads_per_core}"
-        )
+    if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
+        return f"{what}; for a list of CPUs of this machine: {RESERVE_CPUS} {threads_per_core}"
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"

@@ -45,11 +45,11 @@ app = command_group()
 
 HELP = """Rewrite state files for another kubelet version, newer or older.
 
-Also converts them for other feature gates. Shows what is lost: pod-level CPUs and memory, and baselines. If
-the other kubelet would not start with the result, writes nothing and shows what to do instead. The oldest
-format has container IDs instead of names: --pods maps them. With -m, the result is verified on that machine
-with its kubelet's configuration. Without --yes or --write-state, nothing is written; the output shows what
-would change.
+Also converts them for other feature gates. Shows what is lost: pod-level CPUs and memory, and the CPUs
+guaranteed at admission. If the other kubelet would not start with the result, writes nothing and shows what
+to do instead. The oldest format has container IDs instead of names: --pods maps them. With -m, the result is
+verified on that machine with its kubelet's configuration. Without --yes or --write-state, nothing is written;
+the output shows what would change.
 
 Examples:
 

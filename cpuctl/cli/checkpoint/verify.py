@@ -42,7 +42,7 @@ makes the changes.
 Examples:
 
 \b
-  sudo cpuctl checkpoint verify && systemctl start kubelet
+  sudo cpuctl checkpoint verify && sudo systemctl start kubelet
   cpuctl checkpoint verify --kubelet-version 1.37       # before an upgrade
   cpuctl checkpoint verify node7.tar.xz --kubelet-args '--reserved-cpus=0-3'
   cpuctl checkpoint verify --pods running.json --strict -o json

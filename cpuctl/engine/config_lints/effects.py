@@ -21,7 +21,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.reservations import default_eviction_hard
 
-_BESIDES = "; its only effect is to keep pods off reserved CPUs, like strict-cpu-reservation"
+_BESIDES = "; it only keeps pods off reserved CPUs, like strict-cpu-reservation"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
@@ -47,7 +47,8 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
             message = f"option {name} only changes hints, which topologyManagerPolicy none does not use"
             yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
         elif reason:
-            yield _idle((CPU_OPTIONS, name), f"option {name} has no effect on this machine: {reason}")
+            effect = "has little effect" if reason.endswith(_BESIDES) else "has no effect"
+            yield _idle((CPU_OPTIONS, name), f"option {name} {effect} on this machine: {reason}")
 
 
 def _reaches_across(topology: CPUTopology) -> bool:

@@ -116,7 +116,7 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     if hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
             f"{SINGLE} only accepts hints of one NUMA node, but {requested} do not "
-            f"fit on one even when it is empty: they need {hints.width}"
+            f"fit on one even when it is empty, only on {hints.width}"
         )
     if max(hints.free.values()) + hints.reusable >= hints.request:
         return _bound(hints)
@@ -165,7 +165,7 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
         return (
             Rule.LARGER_THAN_A_NODE,
             (
-                f"{requested}, but {amounts(request)} do not fit on one even when it is empty: they need "
+                f"{requested}, but {amounts(request)} do not fit on one even when it is empty, only on "
                 f"{hints.width}"
             ),
         )
@@ -387,7 +387,7 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
                 f"full-pcpus-only allocates whole cores; {count} CPUs are not a multiple of {per_core}"
             )
         return Rule.FREE_CORES, (
-            f"full-pcpus-only only counts free CPUs on cores without reserved CPUs: {free} are free, "
+            f"with full-pcpus-only, CPUs on cores with reserved CPUs do not count: {free} are free, "
             f"{count} are requested"
         )
     if "free" in details:

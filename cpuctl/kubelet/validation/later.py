@@ -241,7 +241,7 @@ NOT_CHECKED = (
     NotChecked((), "the systemd watchdog settings", since=32),
     NotChecked(
         (),
-        f"rules and flags that changed after 1.{_LAST_SEEN}: later kubelets are assumed to have the same",
+        f"rules and flags that changed after 1.{_LAST_SEEN} (assumed unchanged)",
         since=_LAST_SEEN + 1,
     ),
 )

@@ -22,19 +22,20 @@ CASES = [
             Reported(
                 config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"
             ),
-            f"option {option} has no effect on this machine: {reason}",
+            f"option {option} has {effect} effect on this machine: {reason}",
             fix=LEAVE_OUT,
         )
-        for option, machine, reason in (
+        for option, machine, effect, reason in (
             (
                 "full-pcpus-only",
                 "2s8c",
-                (f"{SINGLE}; its only effect is to keep pods off reserved CPUs, like strict-cpu-reservation"),
+                "little",
+                f"{SINGLE}; it only keeps pods off reserved CPUs, like strict-cpu-reservation",
             ),
-            ("distribute-cpus-across-cores", "2s8c", SINGLE),
-            ("distribute-cpus-across-numa", "1s8c", "it has one NUMA node"),
-            ("prefer-align-cpus-by-uncorecache", "1s8c", "it has one L3 cache"),
-            ("align-by-socket", "2s2n8c", "every socket is one NUMA node"),
+            ("distribute-cpus-across-cores", "2s8c", "no", SINGLE),
+            ("distribute-cpus-across-numa", "1s8c", "no", "it has one NUMA node"),
+            ("prefer-align-cpus-by-uncorecache", "1s8c", "no", "it has one L3 cache"),
+            ("align-by-socket", "2s2n8c", "no", "every socket is one NUMA node"),
         )
     ),
     *(

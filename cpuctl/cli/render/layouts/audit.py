@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.checkpoint import owner_column
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import container_counts, shared_sentence
 from cpuctl.phrases import counted
 
@@ -23,7 +24,9 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
     """Lay out an audit; wide adds memory, kinds and paths, and puts findings into columns."""
     node = document["node"]
     pool, reserved = node["sharedPool"], node["reserved"]
-    shared = shared_sentence(pool, reserved) if pool is not None and reserved is not None else ""
+    shared = ""
+    if pool is not None and reserved is not None:
+        shared = shared_sentence(str(CPUSet.parse(pool) & CPUSet.parse(node["online"])), reserved)
     yield Lines((*node_lines(node), *([Cell(shared)] if shared else [])))
     shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
     if shown:

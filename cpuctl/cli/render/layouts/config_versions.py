@@ -103,7 +103,8 @@ def _heading(change: answers.BehaviourChange, *, wide: bool) -> str:
     known = f" [{change['status']}{on}; {change['source']}]" if wide else _DOUBTS[change["status"]]
     shown = " (affects these pods)" if change.get("shownByPods") else ""
     shown = " (affects these state files)" if change.get("shownByState") else shown
-    begin = ", ".join((change["since"], *change["backports"]))
+    backports = f" (also {', '.join(change['backports'])})" if change["backports"] else ""
+    begin = f"{change['since']}{backports}"
     return f"{begin}, {change['area']}{shown}{known}" if wide else f"{begin}, {change['area']}{known}{shown}"
 
 
@@ -211,6 +212,6 @@ def _closing(document: answers.ComparedVersions) -> str:
     if not document["omitted"]:
         return counted(shown, "change") if shown else "No changes."
     does = "does" if document["omitted"] == 1 else "do"
-    more = f"{counted(document['omitted'], 'more change')} that {does} not affect it (show them with --all)"
-    found = counted(shown, "change") if shown else "No change"
-    return f"{found} for this configuration, {more}"
+    others = f"{counted(document['omitted'], 'other change')} {does} not affect it (--all shows all)"
+    found = counted(shown, "change") if shown else "No changes"
+    return f"{found} for this configuration; {others}"

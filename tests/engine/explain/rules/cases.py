@@ -88,7 +88,7 @@ CASES = [
         "larger than a node",
         Rule.LARGER_THAN_A_NODE,
         "single-numa-node only accepts hints of one NUMA node, but "
-        "9 CPUs do not fit on one even when it is empty: they need 2",
+        "9 CPUs do not fit on one even when it is empty, only on 2",
         TWO_NODES,
         (named("a", whole(9)),),
         SINGLE,
@@ -123,7 +123,7 @@ CASES = [
     Case(
         "too few whole cores",
         Rule.FREE_CORES,
-        "full-pcpus-only only counts free CPUs on cores without reserved CPUs: 4 are free, 6 are requested",
+        "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 4 are free, 6 are requested",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
         CORES,

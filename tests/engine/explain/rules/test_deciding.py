@@ -150,7 +150,7 @@ def test_a_rejected_container_is_explained_by_its_own_memory() -> None:
 def test_a_container_whose_hints_are_too_wide_is_explained_by_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "12Gi"), whole(1, "two", "2Gi"))
     assert decision(WITH_MEMORY, pod, **SINGLE, **MEMORY).why.endswith(
-        "but 12Gi of memory do not fit on one even when it is empty: they need 2"
+        "but 12Gi of memory do not fit on one even when it is empty, only on 2"
     )
 
 

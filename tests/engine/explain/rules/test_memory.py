@@ -63,7 +63,7 @@ HINTS = [
         {"memory": 12},
         (),
         Rule.LARGER_THAN_A_NODE,
-        f"{ALONE}, but 12Gi of memory do not fit on one even when it is empty: they need 2",
+        f"{ALONE}, but 12Gi of memory do not fit on one even when it is empty, only on 2",
     ),
     Case(
         "nodes in groups",

@@ -36,6 +36,7 @@ _GZIP = 31
 """The ``wbits`` of zlib for this format, with the largest window."""
 _FLUSHED = b"\0\0\xff\xff"
 """The end of compressed data that is flushed but not finished."""
+_DAMAGED = "the file is damaged: the rest is skipped"
 _EXPECTED = "expected a file written by cpuctl top --record or the output of top -o jsonl"
 
 
@@ -205,11 +206,24 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
         lines.append(Line(number, zlib.compress(line.text, 1)))
         kept += len(lines[-1].packed)
     else:
+        if text.flaw == _DAMAGED:
+            _remove_garbage(lines)
         if text.flaw:
             notes.append(text.flaw)
     if too_long > _MOST_LISTED:
         notes.append(f"{too_long - _MOST_LISTED} more lines are too long, and are skipped")
     return tuple(lines), tuple(notes)
+
+
+def _remove_garbage(lines: list[Line]) -> None:
+    """Remove the lines at the end that are not JSON objects: damaged data may unpack for a while."""
+    while lines:
+        try:
+            if isinstance(json.loads(zlib.decompress(lines[-1].packed)), dict):
+                return
+        except (ValueError, RecursionError):
+            pass
+        lines.pop()
 
 
 class _ReadLine(NamedTuple):
@@ -264,7 +278,7 @@ class _Text:
                 try:
                     piece = unpacker.decompress(data, _PIECE)
                 except zlib.error:
-                    self.flaw = "the file is damaged: the rest is skipped"
+                    self.flaw = _DAMAGED
                     yield from _up_to_damage(before, data)
                     return
                 yield piece

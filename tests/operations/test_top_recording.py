@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import resource
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,16 +92,32 @@ def test_an_incomplete_moment_is_never_read_as_complete(
     assert played.moment(0) == moments[0]
 
 
-def test_a_compressed_recording_is_played_up_to_its_damage(moments: list[Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", [0, 1, 5, 20])
+def test_a_compressed_recording_is_played_up_to_its_damage(
+    at: int, moments: list[Any], tmp_path: Path
+) -> None:
     recorder = Recorder(str(tmp_path / "whole.jsonl.gz"))
     recorder.write(moments[0])
     before = (tmp_path / "whole.jsonl.gz").stat().st_size
     recorder.write(moments[1])
     recorder.close()
     data = bytearray((tmp_path / "whole.jsonl.gz").read_bytes())
-    data[before + 5 : before + 25] = b"\xff" * 20
+    data[before + at : before + at + 20] = b"\xff" * 20
     path = tmp_path / "damaged.jsonl.gz"
     path.write_bytes(data)
+    played = read_recording(str(path))
+    assert (len(played.lines), played.moment(0)) == (1, moments[0])
+    assert played.notes == ("the file is damaged: the rest is skipped",)
+
+
+def test_data_that_unpacks_to_garbage_before_the_damage_is_left_out(
+    moments: list[Any], tmp_path: Path
+) -> None:
+    """Whether damage is noticed at once depends on the data, so here it is noticed late."""
+    packer = zlib.compressobj(wbits=31)
+    data = b"\n".join((json.dumps(moments[0]).encode(), b"\xff{", b"5", b'"uid": 1', b"x"))
+    path = tmp_path / "damaged.jsonl.gz"
+    path.write_bytes(packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) + b"\xff" * 20)
     played = read_recording(str(path))
     assert (len(played.lines), played.moment(0)) == (1, moments[0])
     assert played.notes == ("the file is damaged: the rest is skipped",)

@@ -155,5 +155,12 @@ def test_without_a_policy_no_container_has_exclusive_cpus(way: str, cpuctl: Cpuc
         assert policy["spec"]["reservedResources"] == {"cpu": "1"}
 
 
+def test_without_a_policy_a_warning_names_the_options_that_plan_with_one(cpuctl: Cpuctl) -> None:
+    words = [word for word in WORDS if word != "-q"]
+    advice = "so containers have no exclusive CPUs: to plan as if the policy were static, add --kubelet-args"
+    assert advice in cpuctl(*words, "-o", "crictl", *PODS).err
+    assert advice not in cpuctl(*words, *SINGLE, "-o", "crictl", *PODS).err
+
+
 def test_every_way_has_its_output_form() -> None:
     assert {PlanOutput.NRI, *WAYS} == FOR_RUNTIMES

@@ -275,6 +275,21 @@ def test_documents_other_than_plans_are_rejected(
     assert (code, stated in err) == (4, True), err
 
 
+def test_a_plan_of_a_kubelet_that_does_not_start_names_the_reason_and_the_next_command(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    words = ("-m", str(ROOT / "fixtures/kubeadm/node7.tar.xz"), "-T", "a=2/2,1Gi", "-q", "-o", "json")
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    written = cpuctl("plan", *words, *flags)
+    (tmp_path / "x.json").write_text(written.out)
+    code, err = refused(cpuctl, "--plan", str(tmp_path / "x.json"))
+    document = json.loads(written.out)
+    assert (code, document["start"]["outcome"]) == (4, "Refused")
+    assert f"the kubelet would not start: {document['start']['error']}" in err
+    assert f"hint: to see what to change: {document['next']}\n" in err
+    assert document["next"].startswith("cpuctl checkpoint verify -m ")
+
+
 def test_options_that_do_not_go_together_are_rejected(cpuctl: Cpuctl, plan: Path) -> None:
     assert refused(cpuctl)[0] == 2
     assert refused(cpuctl, "--plan", str(plan), "--policy", "static")[0] == 2

@@ -7,7 +7,8 @@ import os
 import pickle
 import shutil
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Self
 
@@ -74,6 +75,26 @@ def test_answers_keep_the_order_of_the_recordings_with_any_number_of_processes()
     alone = list(ask(Question(), fleet, in_processes(1), no_progress))
     assert [row["node"] for row in alone] == [each.name for each in fleet]
     assert list(ask(Question(), fleet, in_processes(3), no_progress)) == alone
+
+
+def test_idle_processes_are_waited_for_and_busy_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that ends beside the interpreter prints a traceback; after Ctrl-C, nobody waits for answers."""
+    waited: list[bool] = []
+    shutdown = ProcessPoolExecutor.shutdown
+
+    def noted(pool: ProcessPoolExecutor, *, wait: bool = True, cancel_futures: bool = False) -> None:
+        waited.append(wait)
+        shutdown(pool, wait=True, cancel_futures=cancel_futures)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", noted)
+    fleet = recordings(*(f"node{number}" for number in range(9)))
+    list(in_processes(2)(Answering(Question()), fleet))
+    assert waited == [True]
+    answers = in_processes(2)(Answering(Question()), fleet)
+    assert isinstance(answers, Generator)
+    next(answers)
+    answers.close()
+    assert waited == [True, False]
 
 
 def test_equal_content_is_asked_once_and_answered_under_each_name() -> None:

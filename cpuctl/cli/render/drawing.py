@@ -139,6 +139,7 @@ def _fitted(
         widths = _shrunk(widths, [*map(min, widths, least)], space)
         if sum(widths) <= space:
             return _NARROW_GAP, widths
+    # A blank heading is a message: its details stay in their column, even if long words do not fit.
     return (_NARROW_GAP, widths) if _EMPTY in rows[0] else None
 
 

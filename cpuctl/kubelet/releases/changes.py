@@ -172,8 +172,8 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
     names = [line.split()[0] for line in MANAGER_GATES.split("\n") if line]
     for name in sorted({*names, *subject.gates} - {"AllAlpha", "AllBeta"}):
         stages = old.stage(name), new.stage(name)
-        effects = [stage.effect if stage else None for stage in stages]
-        if effects[0] == effects[1]:
+        before_it, after_it = (stage and stage.effect for stage in stages)
+        if before_it == after_it:
             continue
         on_before, on_after = _is_on(old, name), _is_on(new, name)
         concerned = name in subject.gates or (on_before != on_after and gate_concerns(name, subject.use))
@@ -220,11 +220,10 @@ def _behaviours(
             begins = difference.holds(*after)
             newer = FeatureGates((after if begins else before).minor, subject.gates)
             switched_on = not difference.gate or newer.enabled(difference.gate)
-            if difference.area == "in-place resize" and not resizes:
-                switched_on = False
+            possible = resizes or difference.area != "in-place resize"
             yield BehaviourChange(
                 name=name,
                 difference=difference,
                 begins=begins,
-                concerns=switched_on and difference_concerns(name, difference, subject.use),
+                concerns=switched_on and possible and difference_concerns(name, difference, subject.use),
             )

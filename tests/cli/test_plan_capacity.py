@@ -34,6 +34,11 @@ ANSWERS = {
     "moves": (*NODE, *RESTRICTED, *SCATTERED, "-T", "huge=20/20,1Gi x2", "--capacity"),
     "evictions": (*NODE, "-T", "a=20/20,1Gi x6", "-T", "huge=30/30,1Gi", "-T", "mem=1/1,300Gi", "--capacity"),
     "impossible": (*NODE, *RESTRICTED, "-T", "odd=3/3,1Gi", "-T", "more=130/130,1Gi x5", "--capacity"),
+    "one of several pods": (
+        *TWO_NODES,
+        *("--kubelet-args", "--topology-manager-policy=single-numa-node", "--state", "fixtures/fragmented"),
+        *("--pods", "fixtures/fragmented/pods.json", "-T", "big=8/8,256Mi x2", "--capacity"),
+    ),
     "no policy": (*NODE[:-2], "-T", "web=4/4,1Gi", "--capacity"),
     "caches inside nodes": (
         *("plan", "-q", "-m", "synthetic:1s2n32c2t,mem=64Gi,l3=8", *STATIC),

@@ -160,9 +160,9 @@ def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[s
 def defragmentation_document(planning: Planning, done: Defragmentation, budget: int) -> answers.FoundMoves:
     """Describe a plan of moves, or report that there is none."""
     found, moves = done.found, done.moves
-    hopeless: answers.WhyNotPart = {}
+    obstacle: answers.WhyNotPart = {}
     if moves is not None and moves.why_not is not None:
-        hopeless = {"whyNot": refusal_answer(moves.why_not)}
+        obstacle = {"whyNot": refusal_answer(moves.why_not)}
     following: answers.NextMove = {}
     if isinstance(found, Moves) and found.steps is None:
         from cpuctl.operations.command_lines import planning_command
@@ -183,7 +183,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
         "minimal": _fewest(found),
         "immovable": [{"pod": each.pod.full_name, "why": each.why} for each in done.immovable],
         "search": {"tried": found.tried, "budget": budget, "ended": found.ended},
-        **hopeless,
+        **obstacle,
         **following,
     }
 

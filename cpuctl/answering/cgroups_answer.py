@@ -169,7 +169,7 @@ def _objection(objection: Objection) -> answers.Objection:
         "code": objection.code,
         "subject": objection.subject,
         "message": objection.message,
-        "force": f"--force-{objection.force}" if objection.force and not objection.in_vain else None,
+        "force": f"--force-{objection.force}" if objection.force and not objection.impossible else None,
     }
 
 

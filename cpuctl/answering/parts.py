@@ -33,7 +33,7 @@ def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
         "offline": str(machine.offline),
         "isolated": str(machine.isolated),
         "nohzFull": str(machine.nohz_full),
-        "reserved": None if snapshot.configured.untold else str(snapshot.configured.reserved),
+        "reserved": None if snapshot.configured.why_unknown else str(snapshot.configured.reserved),
         "sharedPool": set_answer(snapshot.shared_pool),
         "exclusive": str(snapshot.exclusive) if snapshot.state.cpu else None,
     }

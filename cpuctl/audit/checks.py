@@ -219,7 +219,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _unconfigured(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if why := snapshot.configured.untold:
+    if why := snapshot.configured.why_unknown:
         missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are unknown"
         # Claims are compared with it if the driver runs.
         yield missing, _OF_CONFIGURATION + (_OF_CLAIMS if snapshot.prepared is not None else ())

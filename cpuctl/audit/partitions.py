@@ -44,7 +44,7 @@ def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[
         place=_place(snapshot, path),
         message="the group is a partition, which the kubelet never creates: it has taken "
         f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
-        f"{_of_whom(snapshot, path, lost)}",
+        f"{_owners_text(snapshot, path, lost)}",
         expected="member",
         detected=cpuset.partition,
         fix=f"echo member > {file_of(snapshot, path, _PARTITION)}",
@@ -91,7 +91,7 @@ def _counted_on(snapshot: NodeSnapshot) -> CPUSet:
     return snapshot.machine.online if pool is None else pool | snapshot.exclusive
 
 
-def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
+def _owners_text(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
     """Describe whose CPUs they are; the pod that contains the partition still has them."""
     owner = snapshot.owners.get(path)
     parts = []

@@ -95,7 +95,7 @@ class ConfiguredKubelet(NamedTuple):
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
     empty if no configuration is known. ``has_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
-    ``untold`` is the reason why an existing configuration is unknown.
+    ``why_unknown`` is the reason why an existing configuration is unknown.
     """
 
     policy: str = ""
@@ -107,7 +107,7 @@ class ConfiguredKubelet(NamedTuple):
     has_assigned: bool = False
     takes_assigned: bool = False
     delays: bool = False
-    untold: str = ""
+    why_unknown: str = ""
 
 
 class KubeletState(NamedTuple):

@@ -296,12 +296,12 @@ class Outcome(NamedTuple):
 class Guard(NamedTuple):
     """Checks whether the preconditions still hold; a non-empty answer describes what does not.
 
-    ``moved_on`` checks the inputs of the writes, ``strayed`` checks threads; ``pause`` waits some
+    ``moved_on`` checks the inputs of the writes, ``escaped`` checks threads; ``pause`` waits some
     seconds. ``kept`` are values that are already set and must stay: before and after are the same.
     """
 
     moved_on: Callable[[], str]
-    strayed: Callable[[], str]
+    escaped: Callable[[], str]
     pause: Callable[[float], None]
     kept: Sequence[ValueChange] = ()
 
@@ -369,10 +369,10 @@ class _Watch:
 
     def threads(self) -> str:
         """Check the threads; a thread of a forking process is checked twice."""
-        failure = self.guard.strayed()
+        failure = self.guard.escaped()
         if failure:
             self.guard.pause(_FORKING)
-            failure = self.guard.strayed()
+            failure = self.guard.escaped()
         return failure
 
 

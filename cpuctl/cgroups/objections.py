@@ -34,14 +34,14 @@ ObjectionCode = Literal["state-moved", "offline", "reserved", "exclusive", "outs
 class Objection(NamedTuple):
     """A reason to write nothing; ``force`` is the option that overrules it, if there is one.
 
-    ``in_vain``: the kernel rejects the write even with that option.
+    ``impossible``: the kernel rejects the write even with that option.
     """
 
     code: ObjectionCode
     subject: str
     message: str
     force: Override | None = None
-    in_vain: bool = False
+    impossible: bool = False
 
 
 class ApplyContext(NamedTuple):
@@ -95,7 +95,7 @@ def _offline(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterat
                 subject=str(one.owner),
                 message=f"{are(gone)} not online",
                 force=Override.OFFLINE,
-                in_vain=not situation.takes_offline,
+                impossible=not situation.takes_offline,
             )
 
 

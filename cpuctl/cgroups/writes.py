@@ -113,19 +113,19 @@ class _Ordering:
     def _move_leaves(self) -> Iterator[Write]:
         """Give containers their CPUs as these become free; if they wait in a cycle, start with the first."""
         moving = {path for path in self.changing & self.leaves if self._now(path) != self.goal[path]}
-        givers = {path for path in moving if self._now(path) - self.goal[path]}
+        shrinking = {path for path in moving if self._now(path) - self.goal[path]}
         waiting = _by_depth(moving)
         while waiting:
-            free = next((path for path in waiting if not self._taken(path, givers)), waiting[0])
+            free = next((path for path in waiting if not self._taken(path, shrinking)), waiting[0])
             waiting.remove(free)
-            givers.discard(free)
+            shrinking.discard(free)
             yield from self._write(free, self.goal[free], "take over")
 
-    def _taken(self, path: str, givers: Iterable[str]) -> bool:
+    def _taken(self, path: str, shrinking: Iterable[str]) -> bool:
         """Return whether another group must first release a CPU that a group is to get."""
         gained = self.goal[path] - self._now(path)
         return any(
-            not gained.isdisjoint(self._now(other) - self.goal[other]) for other in givers if other != path
+            not gained.isdisjoint(self._now(other) - self.goal[other]) for other in shrinking if other != path
         )
 
     def _now(self, path: str) -> CPUSet:

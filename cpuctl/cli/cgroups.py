@@ -216,8 +216,8 @@ def apply(
         Override.RESERVED: force_reserved,
         Override.EXCLUSIVE: force_exclusive,
     }
-    insisted = Overrides(frozenset(force for force, on in forces.items() if on), quota=quota)
-    inputs = ApplyInputs(node=node, request=request, insisted=insisted, root=place, writes=yes)
+    overrides = Overrides(frozenset(force for force, on in forces.items() if on), quota=quota)
+    inputs = ApplyInputs(node=node, request=request, overrides=overrides, root=place, writes=yes)
     sources = Sources()
     with ExitStack() as until_answered:
         run = _Run(inputs, style, wait=not no_wait, log=log)

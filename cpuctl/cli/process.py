@@ -39,8 +39,8 @@ def noted(stop: StopSignal | None = None, then: Callable[[], object] | None = No
             then()
 
     # Signals that are already ignored (nohup) stay ignored.
-    heeded = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, note) for each in heeded}
+    handled = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, note) for each in handled}
     try:
         yield stop
     finally:

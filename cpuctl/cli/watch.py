@@ -169,7 +169,7 @@ def watch(
     )
     end = time.monotonic() + _seconds(for_, "--for") if for_ else float("inf")
     teller = _Teller(inputs, Style(output, quiet=quiet), until, textfile)
-    with _woken_by_signals() as waker:
+    with _notified_of_signals() as waker:
         _follow(inputs, teller, end, waker)
     notify_manager("STOPPING=1")
     if teller.ends:
@@ -216,7 +216,7 @@ def _seconds(text: str, option: str, *, least: float = 0.0) -> float:
 
 
 @contextmanager
-def _woken_by_signals() -> Iterator[int]:
+def _notified_of_signals() -> Iterator[int]:
     """Let signals that would end the process only make the yielded descriptor readable."""
     from cpuctl.cli.process import noted
 

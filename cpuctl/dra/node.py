@@ -132,7 +132,7 @@ class NodeClaims(Copied):
         self._drivers = frozenset(device.driver for device in inventory.devices)
         self.held: dict[Key, _Held] = {}
         self.pods: dict[str, PodClaims] = {}
-        self.untold = ""
+        self.why_unknown = ""
 
     def know_drivers(self, drivers: Iterable[str]) -> None:
         """Assume that all slices of some drivers are known: without one, the node has no such devices."""
@@ -177,7 +177,7 @@ class NodeClaims(Copied):
         """
         before = {_key_of(each) for each in self.objects.claims.values()}
         self.objects, self.inventory, self.name = other.objects, other.inventory, other.name
-        self.unknown, self.untold = other.unknown, other.untold
+        self.unknown, self.why_unknown = other.unknown, other.why_unknown
         self._scheduler_view, self._drivers = other._scheduler_view, other._drivers
         for key, held in other.held.items():
             if key in self.held or key in before:
@@ -185,7 +185,7 @@ class NodeClaims(Copied):
             self._book(key, held)
             if isinstance(held.prepared, Prepared):
                 self.driver.resume(held.claim.full_name, held.grants, held.prepared.cpus)
-        self.driver.untold = other.driver.untold
+        self.driver.why_unknown = other.driver.why_unknown
         self.pods = {**other.pods, **self.pods}
 
     def _take_over(self, pod: Pod) -> None:
@@ -194,13 +194,13 @@ class NodeClaims(Copied):
             try:
                 key, claim = self._claim(pod, each)
             except _UnknownError as error:
-                self.untold = self.untold or f"pod {pod.full_name} is running: {error}"
+                self.why_unknown = self.why_unknown or f"pod {pod.full_name} is running: {error}"
                 continue
             if (held := self.held.get(key)) is None:
                 if claim.results is None:
                     text = f"pod {pod.full_name} is running, but its claim {claim.full_name} is not allocated"
-                    self.untold = (
-                        self.untold or f"{text} among the manifests (kubectl get resourceclaims -o yaml)"
+                    self.why_unknown = (
+                        self.why_unknown or f"{text} among the manifests (kubectl get resourceclaims -o yaml)"
                     )
                 continue
             users = (*held.users, *((pod.uid,) if pod.uid not in held.users else ()))
@@ -248,7 +248,7 @@ class NodeClaims(Copied):
             return Undetermined(str(error))
         except _UnschedulableHereError as error:
             return error.found
-        if uncertain := (self.untold if new else "") or self._unknown_classes(list(new.values())):
+        if uncertain := (self.why_unknown if new else "") or self._unknown_classes(list(new.values())):
             return Undetermined(uncertain)
         found = allocate(list(new.values()), self._scheduler_view, self.books, self.selectors)
         if not isinstance(found, Allocated):

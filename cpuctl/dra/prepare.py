@@ -37,7 +37,7 @@ class NotPrepared(NamedTuple):
 class Driver(Copied):
     """The running driver, which knows the CPUs of claims.
 
-    With *fixed*, cores are also distinguished by socket and cluster, as they should be. ``untold`` maps
+    With *fixed*, cores are also distinguished by socket and cluster, as they should be. ``why_unknown`` maps
     claims of groups with unknown CPUs to the reasons; CPUs that are picked later are uncertain then.
     """
 
@@ -46,7 +46,7 @@ class Driver(Copied):
         self.settings = settings
         self.available = machine.all_cpus - settings.reserved
         self.prepared = CPUSet()
-        self.untold: dict[str, str] = {}
+        self.why_unknown: dict[str, str] = {}
         self._topology = driver_topology(machine, fixed=fixed)
         self._groups = {each.name: each for each in driver_devices(machine, settings)}
 
@@ -59,9 +59,12 @@ class Driver(Copied):
         self, claim: str, grants: Sequence[Grant], configs: Sequence[CPUConfig] = ()
     ) -> Prepared | NotPrepared | Undetermined:
         """Pick the CPUs of a claim for its devices, and reserve them for the claim."""
-        if self.untold:
-            other, why = next(iter(self.untold.items()))
-            self.untold = {**self.untold, claim: f"it was prepared while the CPUs of {other} were unknown"}
+        if self.why_unknown:
+            other, why = next(iter(self.why_unknown.items()))
+            self.why_unknown = {
+                **self.why_unknown,
+                claim: f"it was prepared while the CPUs of {other} were unknown",
+            }
             return Undetermined(f"the CPUs of claim {other} are unknown: {why}")
         ours = [each for each in grants if each.device.driver == DRIVER]
         found = (
@@ -89,7 +92,7 @@ class Driver(Copied):
             named = self._named(claim, ours) if self.settings.mode is DeviceMode.INDIVIDUAL else None
             if not isinstance(named, CPUSet):
                 why = f"they are recorded in the node's /var/run/cdi/{DRIVER}.json"
-                self.untold = {**self.untold, claim: why}
+                self.why_unknown = {**self.why_unknown, claim: why}
                 return None
             cpus = named
         self.prepared |= cpus
@@ -98,7 +101,7 @@ class Driver(Copied):
     def unprepare(self, claim: str, cpus: CPUSet) -> None:
         """Free the CPUs of a claim, even if they are unknown."""
         self.prepared -= cpus
-        self.untold = {name: why for name, why in self.untold.items() if name != claim}
+        self.why_unknown = {name: why for name, why in self.why_unknown.items() if name != claim}
 
     def _named(self, claim: str, grants: Sequence[Grant]) -> CPUSet | NotPrepared:
         cpus = CPUSet()

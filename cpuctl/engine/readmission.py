@@ -56,11 +56,11 @@ def pod_allocation_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str
 
 def readmission_of(held: PodAllocation, cpu: CPUManagerState, memory: MemoryManagerState) -> Readmission:
     """Compare what a pod held with what is recorded after it was admitted again."""
-    served_anew = _ownerless(memory) > held.ownerless
+    reallocated = _ownerless(memory) > held.ownerless
     return Readmission(
         held=held,
         lost_cpus=held.cpus & ~cpu.owned,
-        lost_memory=held.memory if served_anew else (),
+        lost_memory=held.memory if reallocated else (),
     )
 
 

@@ -54,7 +54,7 @@ Start = Callable[["Kubelet"], "StartResult"]
 """Starts a kubelet on the machine and lets it go on from the existing state."""
 
 
-class _Fates(NamedTuple):
+class _Outcomes(NamedTuple):
     start: str
     pods: tuple[str, ...]
 
@@ -66,16 +66,16 @@ def effects_of(
 
     A kubelet that does not start has no pods to compare.
     """
-    fates = tuple(_fates(start(kubelet), pods) for kubelet in kubelets)
+    outcomes = tuple(_outcomes(start(kubelet), pods) for kubelet in kubelets)
     changed = tuple(
         PodEffect(pod.full_name, was, becomes)
-        for pod, was, becomes in zip(pods, fates[0].pods, fates[1].pods, strict=True)
+        for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
         if was != becomes or was.startswith(_UNKNOWN)
     )
     by_start, by_pods = set(), set()
     for name in names:
-        for kubelet, known in zip(kubelets, fates, strict=True):
-            other = _fates(start(replace(kubelet, turned=frozenset({name}))), pods)
+        for kubelet, known in zip(kubelets, outcomes, strict=True):
+            other = _outcomes(start(replace(kubelet, turned=frozenset({name}))), pods)
             if other.start != known.start:
                 by_start.add(name)
             elif other.pods != known.pods:
@@ -83,14 +83,14 @@ def effects_of(
     return Effects(changed if pods else None, frozenset(by_pods), frozenset(by_start))
 
 
-def _fates(node: StartResult, pods: Sequence[StoredPod]) -> _Fates:
+def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:
     if not isinstance(node, Node):
         stated = node.error if isinstance(node, StartRefused) else node.why
-        return _Fates(stated, ("the kubelet does not start",) * len(pods))
-    return _Fates("", tuple(_fate(node.admit(pod)) for pod in pods))
+        return _Outcomes(stated, ("the kubelet does not start",) * len(pods))
+    return _Outcomes("", tuple(_outcome(node.admit(pod)) for pod in pods))
 
 
-def _fate(admission: Admission) -> str:
+def _outcome(admission: Admission) -> str:
     match admission.verdict:
         case Admitted():
             placed = "; ".join(filter(None, map(_placement, admission.placements)))

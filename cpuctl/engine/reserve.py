@@ -289,8 +289,8 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
     """Split what is kept from pods over the NUMA nodes."""
     if not info.memory_bytes:
         return NoProposal(MEMORY_UNKNOWN)
-    if untold := info.nodes_without_memory:
-        return NoProposal(memory_unknown_of(untold))
+    if unrecorded := info.nodes_without_memory:
+        return NoProposal(memory_unknown_of(unrecorded))
     without = replace(kubelet.config, memory_manager_policy="None", reserved_memory=())
     started = check_start(info, replace(kubelet, config=without))
     if not isinstance(started, Started):

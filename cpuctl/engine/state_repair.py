@@ -286,11 +286,11 @@ class _Work:
             for name, cpus in (*sorted(self.state.entries[uid].items()), *whole.items()):
                 if (after := moved(cpus, own, leaving)) != cpus:
                     self._do(ActionKind.MOVED, why, uid, name, before=str(cpus), after=str(after))
-        wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
+        whole_pods = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
         self.state = replace(
             self.state,
             entries=_moved_entries(self.state.entries, moves),
-            pod_entries={uid: each[""] for uid, each in _moved_entries(wholes, moves).items()},
+            pod_entries={uid: each[""] for uid, each in _moved_entries(whole_pods, moves).items()},
             baselines=_moved_entries(self.state.baselines, moves),
         )
 

@@ -26,9 +26,9 @@ _STEPS = (
 """Round times, in nanoseconds."""
 
 
-def tick_step(end: int, length: int, least_apart: int) -> int:
-    """Choose a round time between ticks, *least_apart* on an axis of *length* that ends at *end*."""
-    return next((step for step in _STEPS if step * length >= end * least_apart), _STEPS[-1])
+def tick_step(end: int, length: int, min_gap: int) -> int:
+    """Choose a round time between ticks, *min_gap* on an axis of *length* that ends at *end*."""
+    return next((step for step in _STEPS if step * length >= end * min_gap), _STEPS[-1])
 
 
 def tick_text(time: int) -> str:

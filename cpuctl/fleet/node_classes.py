@@ -75,7 +75,7 @@ def best(classes: Sequence[NodeClass], found: Sequence[int]) -> NodeClass:
     )
 
 
-def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
+def as_new_pod(pod: StoredPod, kubelet: Node) -> StoredPod:
     """Give a pod another UID if its manifest is that of an existing pod: the new one is not the same."""
     known = known_uids(kubelet)
     return with_uids([pod._replace(uid="")], known)[0] if pod.uid in known else pod

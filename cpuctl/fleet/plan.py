@@ -16,7 +16,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.claims import ClaimFit, FleetClaims, ServedClaims, served
 from cpuctl.fleet.collection import Recording, file_digest
-from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, best, domain_of, first, load_of, newcomer
+from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, as_new_pod, best, domain_of, first, load_of
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
@@ -134,7 +134,7 @@ class FleetPlanner:
         all others, a *policy* decides in place of the kubelet's.
         """
         self._policy = policy
-        self.unasked: list[str] = []
+        self.unnecessary: list[str] = []
         """Nodes on which a policy has no effect, because the CPU Manager's is ``none``."""
         self._nodes = nodes
         self._plugin = None if topologies is None else ClassTopologies(topologies, self._kubelet)
@@ -299,7 +299,7 @@ class FleetPlanner:
             return _NO_CLAIMS
         if shape not in node_class.claimed:
             kubelet = self._kubelet(node_class)
-            incoming, node = newcomer(pod, kubelet), node_class.node
+            incoming, node = as_new_pod(pod, kubelet), node_class.node
             node_class.claimed[shape] = self._claims.fit(incoming, kubelet, node, node_class.load)
         return node_class.claimed[shape]
 
@@ -393,7 +393,7 @@ class FleetPlanner:
         """Return the decision of a class's kubelet on a pod, for any owner, and the kubelet afterwards."""
         if shape not in node_class.decided:
             after = self._kubelet(node_class).copy()
-            node_class.decided[shape] = (after.admit(newcomer(pod, after)), after)
+            node_class.decided[shape] = (after.admit(as_new_pod(pod, after)), after)
         return node_class.decided[shape]
 
     def _kubelet(self, node_class: NodeClass) -> Node:
@@ -407,7 +407,7 @@ class FleetPlanner:
             if self._claims is not None:
                 self._claims.serve(row["node"], planning, started)
             if self._policy is not None and started.policy is None:
-                self.unasked.append(row["node"])
+                self.unnecessary.append(row["node"])
             node_class.kubelet, node_class.planning = started, planning
         return node_class.kubelet
 

@@ -113,11 +113,11 @@ def fleet_plan_document(
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
-    if planner.unasked:
+    if planner.unnecessary:
         from cpuctl.operations.policies import POLICY_UNUSED
         from cpuctl.phrases import few
 
-        sources.warnings.append(f"{few(planner.unasked)}: {POLICY_UNUSED}")
+        sources.warnings.append(f"{few(planner.unnecessary)}: {POLICY_UNUSED}")
     return _document(planned, incoming, nodes, sources, policy_part(inputs.policy))
 
 

@@ -265,8 +265,8 @@ def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
 
 def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
     """Warn about missing or ignored inputs, with which the scheduler may choose differently."""
-    if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
-        what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
+    if names := [pod.full_name for pod in pods if any(_ignored_rules(pod))]:
+        what = ", ".join(dict.fromkeys(word for pod in pods for word in _ignored_rules(pod)))
         yield f"{few(names)}: the scheduler may choose differently because these are ignored: {what}"
     yield from _claim_doubts(nodes, pods)
     if cluster.running is not None and not any(node["node"] in cluster.running for node in nodes):
@@ -314,7 +314,7 @@ def _writes_claims(pod: Pod) -> bool:
     return written is not None and bool(written.spec.get("resourceClaims"))
 
 
-def _unheeded(pod: Pod) -> Iterator[str]:
+def _ignored_rules(pod: Pod) -> Iterator[str]:
     """Name the parts of a manifest that affect the scheduler but are ignored."""
     written = manifest_of(pod)
     if written is None:

@@ -99,7 +99,7 @@ def load_node(
         hint = "specify the live node, a directory or a recording"
         raise UsageError("this is a description, not a running node", where=source.origin, hint=hint)
     files = _files(source, source.files)
-    kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
+    kubelet, why_unknown = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
     sources.add_unrecorded(kubelet.version.minor, ("state files", "cgroup values"))
     pods = _pods(inputs.pods, kubelet, sources, inputs.listed)
     live = source.origin == LIVE_MACHINE
@@ -107,7 +107,7 @@ def load_node(
     known = NodeContext(
         machine=source.machine,
         state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
-        configured=_guarantees(source, kubelet, sources, untold),
+        configured=_guarantees(source, kubelet, sources, why_unknown),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
@@ -372,7 +372,9 @@ def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName
     }
 
 
-def _guarantees(source: MachineSource, kubelet: Kubelet, sources: Sources, untold: str) -> ConfiguredKubelet:
+def _guarantees(
+    source: MachineSource, kubelet: Kubelet, sources: Sources, why_unknown: str
+) -> ConfiguredKubelet:
     """Derive what the kubelet enforces; reserved CPUs are those that it would choose on this machine."""
     from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
@@ -381,7 +383,7 @@ def _guarantees(source: MachineSource, kubelet: Kubelet, sources: Sources, untol
     from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 
     config = kubelet.config
-    known = sources.entries["kubeletConfiguration"]["from"] != "default" and not untold
+    known = sources.entries["kubeletConfiguration"]["from"] != "default" and not why_unknown
     started = check_start(source.info, kubelet)
     policy = started.policy if isinstance(started, Started) else None
     gates = kubelet.gates
@@ -395,7 +397,7 @@ def _guarantees(source: MachineSource, kubelet: Kubelet, sources: Sources, untol
         has_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
         takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
         delays=_delays(config.cpu_manager_policy_options, gates),
-        untold=untold,
+        why_unknown=why_unknown,
     )
 
 

@@ -102,7 +102,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     if not text:
         return source
     info, size = source.info, _amount(text, option_names.MEMORY, "64Gi")
-    untold = [node for node in info.nodes if not node.memory_known] or (
+    unrecorded = [node for node in info.nodes if not node.memory_known] or (
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
@@ -110,19 +110,19 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
         message = "the machine description already includes memory"
         raise UsageError(message, where=option_names.MEMORY, hint=hint)
     left = size - sum(node.memory_bytes for node in info.nodes)
-    if untold and left < 0:
+    if unrecorded and left < 0:
         message = (
             f"the NUMA nodes whose memory is known have more than {text}: expected the memory "
             "of all NUMA nodes"
         )
         raise UsageError(message, where=option_names.MEMORY)
     sources.add("memory", text, "given")
-    if len(untold) > 1:
+    if len(unrecorded) > 1:
         sources.warnings.append(
-            f"{option_names.MEMORY}: {text} is assumed to be spread evenly over {len(untold)} NUMA nodes"
+            f"{option_names.MEMORY}: {text} is assumed to be spread evenly over {len(unrecorded)} NUMA nodes"
         )
-    share = left // max(len(untold), 1) // _PAGE * _PAGE
-    filled = {node.id for node in untold}
+    share = left // max(len(unrecorded), 1) // _PAGE * _PAGE
+    filled = {node.id for node in unrecorded}
     nodes = tuple(
         replace(node, memory_bytes=share, memory_known=True) if node.id in filled else node
         for node in info.nodes

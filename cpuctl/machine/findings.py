@@ -265,13 +265,13 @@ def _numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]
 
 
 def _memory(machine: Machine) -> Iterator[MachineFinding]:
-    if untold := _nodes_where(machine, lambda node: node.memory_bytes is None):
-        message = f"memory is not recorded for {named(untold, 'NUMA node')}"
-        yield note("unrecorded-memory", node_files(untold, "meminfo"), message)
+    if unrecorded := _nodes_where(machine, lambda node: node.memory_bytes is None):
+        message = f"memory is not recorded for {named(unrecorded, 'NUMA node')}"
+        yield note("unrecorded-memory", node_files(unrecorded, "meminfo"), message)
     if not machine.hugepages_known:
         yield note("unrecorded-hugepages", f"{NODE_DIRECTORY}/node*/hugepages", "huge pages are not recorded")
     total = machine.memory_bytes or 0
-    if untold:
+    if unrecorded:
         return
     in_nodes = sum(node.memory_bytes or 0 for node in machine.numa_nodes)
     if total and in_nodes and abs(total - in_nodes) * 100 > total:

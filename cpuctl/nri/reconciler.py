@@ -35,7 +35,7 @@ class Reconciler:
         self._creating.clear()
         notes = tuple(self._placer.synchronize(alive))
         updates = tuple(self._differences())
-        return Answer(updates=updates, notes=(*notes, *_uprooted(alive, updates)))
+        return Answer(updates=updates, notes=(*notes, *_moved_containers(alive, updates)))
 
     def create(self, container: RuntimeContainer) -> Answer:
         """Return where a new container should run, and which others must release CPUs."""
@@ -134,7 +134,7 @@ class Reconciler:
         yield from (update for own, update in changes if own)
 
 
-def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
+def _moved_containers(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
     """Yield notes about containers that lose CPUs which appear to be exclusive: a noticeable change.
 
     CPUs appear exclusive if no other container has any of them, or their number matches the shares.

@@ -357,8 +357,8 @@ class Equivalence:
             return self._one_node
         if name == FULL_PCPUS_ONLY:
             return self._single_cpus and not self._has_inits
-        unasked = policy == "none" or self._nodes_are_sockets
-        return name == ALIGN_BY_SOCKET and unasked and DISTRIBUTE_NUMA not in options
+        unnecessary = policy == "none" or self._nodes_are_sockets
+        return name == ALIGN_BY_SOCKET and unnecessary and DISTRIBUTE_NUMA not in options
 
 
 def _equivalent(info: MachineInfo) -> bool:

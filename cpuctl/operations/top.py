@@ -157,7 +157,7 @@ class RunningNode:
             ),
             owners=tuple(owner for owner, _ in found),
             pool=snapshot.shared_pool,
-            reserved=None if configured.untold or not configured.policy else configured.reserved,
+            reserved=None if configured.why_unknown or not configured.policy else configured.reserved,
             policy=state.policy_name if state else "",
             hostname=self._hostname,
         )

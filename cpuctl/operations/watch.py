@@ -202,17 +202,17 @@ class Watch:
         changes = self._ledger.see(self._things(look), now)
         files = _files_of(look)
         groups, above = followed_groups(look.snapshot)
-        unheard = self._places.follow(Followed(files, (CONTAINER_LOGS,), groups, above))
+        unwatched = self._places.follow(Followed(files, (CONTAINER_LOGS,), groups, above))
         sampled = topmost_groups(look.snapshot) if self._places.problem else ()
         interest = Interest(look.snapshot.exclusive, files, sampled)
         if interest != self._interest:
-            self._interest, unheard = interest, True
+            self._interest, unwatched = interest, True
             self._sample_differs(now)
         self._failure, self._retry = "", math.inf
         note = _note(self._problem, self._places.problem)
         self._problem = self._places.problem
         self._pace.looked(time.monotonic(), time.process_time() - started)
-        if unheard:
+        if unwatched:
             # Changes there since the node was inspected have not been reported.
             self._pace.noticed(time.monotonic())
         return Observation(changes, look, note=note)

@@ -105,7 +105,7 @@ def describe(worker: Worker) -> Description:
     texts = [answer.get(name) for name in ("doc", "source", "alignment")]
     steps, options = answer.get("steps"), answer.get("options")
     if not all(isinstance(each, str) for each in texts) or not isinstance(steps, list):
-        _nonsense(worker)
+        _reject_answer(worker)
     if texts[2] not in ("hint", "equal", "cpu"):
         message = f"policy {worker.name}: its alignment is {texts[2]!r}, expected hint, equal or cpu"
         raise PolicyError(message)
@@ -147,7 +147,7 @@ class SubstitutePolicy:
         uids = self._texts(self._ask(node.policy, node.state, Question("sort", pods=views)), "uids")
         by_uid = {pod.uid: pod for pod in pods}
         if sorted(uids) != sorted(by_uid):
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
         return [by_uid[uid] for uid in uids]
 
     def admit(self, node: Node, pod: StoredPod) -> Admission:
@@ -176,7 +176,7 @@ class SubstitutePolicy:
         if not uids:
             return None
         if not set(uids) <= set(trial.active) - {pod.uid}:
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
         free = trial.state.default
         for uid in uids:
             trial.remove(uid)
@@ -283,7 +283,7 @@ class SubstitutePolicy:
         cpus = weighing.sets[weighing.winner][0]
         proper = not cpus & ~offered and cpus.bit_count() == number
         if not (proper or self.as_kubelet or (cpus == kubelet and not self._has("select"))):
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
         return Picked(cpus, (PickStep(f"policy {self.worker.name}", cpus),), (weighing,))
 
     def _weighing(self, answer: Answer, removed: CPUMask) -> Weighing:
@@ -292,9 +292,9 @@ class SubstitutePolicy:
             scores = {int(cpu): float(score) for cpu, score in answer["scores"].items()}
             winner = int(answer["winner"])
             if not 0 <= winner < len(sets):
-                _nonsense(self.worker)
+                _reject_answer(self.worker)
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
         return Weighing(removed, scores, sets, winner)
 
     def _kept(self, policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, free: CPUMask) -> CPUMask:
@@ -304,7 +304,7 @@ class SubstitutePolicy:
         try:
             return CPUMask(int(answer["cpus"], 16)) & free
         except (KeyError, TypeError, ValueError):
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
 
     def _ask(self, policy: StaticPolicy, state: CPUManagerState, question: Question) -> Answer:
         node = self._node
@@ -343,7 +343,7 @@ class SubstitutePolicy:
     def _texts(self, answer: Answer, name: str) -> list[str]:
         found = answer.get(name)
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-            _nonsense(self.worker)
+            _reject_answer(self.worker)
         return found
 
 
@@ -356,7 +356,7 @@ def resizes_unsupported() -> UsageError:
     )
 
 
-def _nonsense(worker: Worker) -> NoReturn:
+def _reject_answer(worker: Worker) -> NoReturn:
     """Reject an answer of a policy's process that its own checks should have rejected."""
     worker.stop()
     raise PolicyError(f"policy {worker.name}: returned an invalid answer")

@@ -105,7 +105,7 @@ def spread_scores(candidates: Sequence[Domain], others: Iterable[Domain]) -> lis
             zones[zone] += each.siblings * each.nodes
     by_name, by_zone = log(sum(each.nodes for each in candidates) + 2), log(len(zones) + 2)
 
-    def crowd(place: Domain) -> int:
+    def count_in(place: Domain) -> int:
         score = 0.0
         if place.named:
             score += place.siblings * by_name + (_NAMED_SKEW - 1)
@@ -113,6 +113,6 @@ def spread_scores(candidates: Sequence[Domain], others: Iterable[Domain]) -> lis
             score += zones[place.zone] * by_zone + (_ZONE_SKEW - 1)
         return floor(score + 0.5)
 
-    crowds = list(map(crowd, candidates))
-    most, least = max(crowds, default=0), min(crowds, default=0)
-    return [_BEST * (most + least - each) // most if most else _BEST for each in crowds]
+    counts = list(map(count_in, candidates))
+    most, least = max(counts, default=0), min(counts, default=0)
+    return [_BEST * (most + least - each) // most if most else _BEST for each in counts]

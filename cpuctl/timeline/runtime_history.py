@@ -27,7 +27,7 @@ _LEAST_SHARES, _MOST_SHARES = shares_of(0), shares_of(256_000)
 """The shares that a kubelet writes without a request, and for 256 CPUs or more."""
 _GUARANTEED_SCORE, _BEST_EFFORT_SCORE = -997, 1000
 _PAGES = {"KB": "Ki", "MB": "Mi", "GB": "Gi"}
-_CALM = 10 * SECOND
+_DISTURBED = 10 * SECOND
 """The shared pool is compared only if no pod is added or removed within this time: sandboxes and the
 kubelet's loop take time.
 """
@@ -312,7 +312,7 @@ class _HistoryWriter:
         first = (pod.uid, name) not in self.started
         if first:
             expected["pods"] = {pod.name: {"phase": "Running"}}
-        if name in self.exclusive[pod.uid] or (first and self._is_calm(request.at)):
+        if name in self.exclusive[pod.uid] or (first and self._is_undisturbed(request.at)):
             expected["containers"] = {f"{pod.name}/{name}": {"cgroup": str(cpus)}}
         if first:
             self._start(request, pod.uid, name, expected)
@@ -335,9 +335,9 @@ class _HistoryWriter:
             wanted = replace(wanted, requests=requests)
         self._happen(request, Resize(pod.name, {name: wanted}))
 
-    def _is_calm(self, at: int) -> bool:
+    def _is_undisturbed(self, at: int) -> bool:
         """Return whether no pod with exclusive CPUs is added or removed so close that the pool is unclear."""
-        return bisect_left(self.turns, at - _CALM) == bisect_right(self.turns, at + _CALM)
+        return bisect_left(self.turns, at - _DISTURBED) == bisect_right(self.turns, at + _DISTURBED)
 
     def _cpus(self, request: RuntimeRequest, found: Value) -> CPUSet:
         text = text_of(member(found, "linux", "resources", "cpu", "cpus"))

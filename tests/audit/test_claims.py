@@ -193,14 +193,14 @@ def test_skipped_checks_of_claims_are_reported() -> None:
     def gaps(snapshot: NodeSnapshot) -> list[str]:
         return [each.missing.partition(":")[0] for each in unchecked(snapshot, ["claims"])]
 
-    untold = ConfiguredKubelet(untold="maxPods is no number")
+    unknown = ConfiguredKubelet(why_unknown="maxPods is no number")
     assert gaps(seen(driver_node())) == []
-    assert gaps(seen(driver_node())._replace(configured=untold)) == ["the kubelet's configuration"]
+    assert gaps(seen(driver_node())._replace(configured=unknown)) == ["the kubelet's configuration"]
     assert gaps(seen(driver_node(), known=False)) == ["the kubelet's dra_manager_state"]
     ungrouped = seen(driver_node())._replace(hierarchies=None)
     assert gaps(ungrouped) == ["cgroups"]
     driverless = seen(clean_node())
-    assert gaps(driverless._replace(configured=untold, hierarchies=None)) == [], "no driver runs there"
+    assert gaps(driverless._replace(configured=unknown, hierarchies=None)) == [], "no driver runs there"
     (entry,) = driverless.state.claims.claims if driverless.state.claims else ()
     held = ClaimsStateFile((replace(entry, devices=("dra.cpu/node-a/cpudevnuma000",)),))
     prepared = driverless._replace(state=driverless.state._replace(claims=held))

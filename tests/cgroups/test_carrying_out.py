@@ -45,12 +45,12 @@ def carried(
     seconds: float = 0,
     pause: Callable[[float], None] = nothing,
     moved: Callable[[], str] = str,
-    strayed: Callable[[], str] = str,
+    escaped: Callable[[], str] = str,
     interrupted: Callable[[], bool] = bool,
 ) -> Outcome:
     entries: list[LogEntry] = []
     applier = Applier(files=GroupFiles(root, nothing), log=entries.append, interrupted=interrupted)
-    return carry_out(CHANGES, applier, Guard(moved, strayed, pause), seconds)
+    return carry_out(CHANGES, applier, Guard(moved, escaped, pause), seconds)
 
 
 def test_values_that_are_not_rewritten_stay(root: Path) -> None:
@@ -108,12 +108,12 @@ def test_a_value_no_longer_in_effect_undoes_everything(root: Path) -> None:
 
 def test_a_thread_elsewhere_is_checked_again(root: Path) -> None:
     answers = iter(["forking", ""])
-    assert carried(root, strayed=lambda: next(answers)).failure == ""
+    assert carried(root, escaped=lambda: next(answers)).failure == ""
     assert lists(root) == ["0-1", "2-5"]
 
 
 def test_threads_that_stay_elsewhere_undo_everything(root: Path) -> None:
-    assert carried(root, strayed=lambda: "thread 7").failure == "thread 7"
+    assert carried(root, escaped=lambda: "thread 7").failure == "thread 7"
     assert lists(root) == ["0-3", "4-5"]
 
 
@@ -166,7 +166,7 @@ def test_a_failed_check_undoes_everything(root: Path) -> None:
     def closed() -> str:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    outcome = carried(root, strayed=closed)
+    outcome = carried(root, escaped=closed)
     assert outcome.failure == "the node cannot be checked: permission denied"
     assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
 

@@ -131,7 +131,7 @@ def test_offline_cpus_cannot_be_forced_in_version_1() -> None:
     for kept in (True, False):
         situation = ApplyContext(online=cpus("0-7"), members=[one], takes_offline=kept)
         (objection,) = find_objections([wanted], situation)
-        assert (objection.force, objection.in_vain) == (Override.OFFLINE, not kept)
+        assert (objection.force, objection.impossible) == (Override.OFFLINE, not kept)
 
 
 def test_two_containers_may_swap_exclusive_cpus() -> None:

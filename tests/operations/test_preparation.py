@@ -10,7 +10,7 @@ from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.operations.cgroups.preparation import inhabited, require_kernel
+from cpuctl.operations.cgroups.preparation import occupied, require_kernel
 from tests.audit.node_tree import DATABASE, clean_node
 from tests.cli.group_node import V1, real_kernel
 
@@ -22,7 +22,7 @@ def test_threads_below_a_container_are_checked_if_they_inherit_its_cpus() -> Non
         node.cpuset(f"{node.server}/{group}", cpus=cpus)
     pod = node.container(DATABASE, "x").rpartition("/")[0]
     writes = [PlannedWrite(path, CPUS, "", "1-2", "make room") for path in (node.server, pod)]
-    assert inhabited(writes, node.snapshot()) == dict.fromkeys(
+    assert occupied(writes, node.snapshot()) == dict.fromkeys(
         (node.server, f"{node.server}/container", f"{node.server}/container/deep"), CPUSet.parse("1-2")
     )
 

@@ -172,10 +172,10 @@ def test_all_commands_give_the_same_answer(drawn: Drawn) -> None:
         start = start.get("from", start)
         if path in ("config check", "checkpoint verify"):
             # An undetermined start is not an error; what is wrong with state files is one in both commands.
-            untold = start["outcome"] == "Undetermined"
-            assert untold == ("undetermined" in {each["code"] for each in document["findings"]}), path
+            undetermined = start["outcome"] == "Undetermined"
+            assert undetermined == ("undetermined" in {each["code"] for each in document["findings"]}), path
             fails = start["outcome"] != "Started"
-            assert untold or fails == bool(document["summary"]["error"]), (path, document)
+            assert undetermined or fails == bool(document["summary"]["error"]), (path, document)
         if checked(path, document) or path == "config check":
             stated[path] = {name: start.get(name) for name in ("outcome", "stage", "error", "why")}
     assert len({json.dumps(each) for each in stated.values()}) <= 1, stated

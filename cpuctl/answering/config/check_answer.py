@@ -68,7 +68,7 @@ def check_document(
     configuration, outcome = loaded.configuration, start.outcome
     notes = [finding_place(configuration, lint) for lint in lints]
     refused = tuple(_refusal(configuration, start, (*notes, *in_states)))
-    refusal, warnings = _blamed(refused, configuration.warnings)
+    refusal, warnings = _attributed(refused, configuration.warnings)
     findings = worst_first((*refusal, *notes, *warnings, *in_states))
     ending = start_to_fix(configuration, outcome)
     document = _document(sources, loaded.kubelet.version, ending, findings)
@@ -106,7 +106,7 @@ def _refusal(
     yield finding_place(loaded, finding)
 
 
-def _blamed(
+def _attributed(
     refusal: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
 ) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
     """Report a misspelt setting as the error if its absence keeps the kubelet from starting: one mistake."""

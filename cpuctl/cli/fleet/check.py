@@ -107,18 +107,18 @@ def check(
     published = _published(nrt, pods, style) if nrt else None
     there = pods_of(pods)
     checker = NodeChecker(kubelet, names, published, releases_of(nodes), there)
-    clean, names_asked = True, set[str]()
+    clean, names_checked = True, set[str]()
 
     def look(row: "Mapping[str, Any]") -> None:
         nonlocal clean
-        names_asked.add(row["node"])
+        names_checked.add(row["node"])
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
     answers = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
     note_unresumed(resume, style, answers)
     note_assumed(answers.rows, style, ["kubeletVersion"])  # everything else is reported as not checked
     if not answers.stopped:
-        _note_unknown(names_asked, published, there, style)
+        _note_unknown(names_checked, published, there, style)
     # Metrics of half a fleet would be mistaken for those of the whole fleet.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and answers.stopped):
         _answer(answers, names, style, fleet_command(PUBLISHES, recordings, kubelet, nodes))

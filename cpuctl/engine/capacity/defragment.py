@@ -261,8 +261,8 @@ def fewest_moves(
     if isinstance(now, Admitted):
         return found._replace(steps=(Step("admit", pod, held_cpus(after, pod)),))
     stay = frozenset(each.pod.uid for each in immovable_pods(node))
-    if (hopeless := _impossible(node, pod, stay)) is not None:
-        return found._replace(why_not=hopeless)
+    if (obstacle := _impossible(node, pod, stay)) is not None:
+        return found._replace(why_not=obstacle)
     node.server = None  # it has already let the pod pass, and pods that move are already counted
     likely = budget // _LIKELY_SHARE
     search = _Search(

@@ -90,18 +90,18 @@ def record_bubble(
 
     *kept* are the CPUs of containers that already have theirs.
     """
-    knife = _Knife(policy, held, kept)
+    divider = _Divider(policy, held, kept)
     for container in request.pod.all_containers:
-        failure = knife.cut(container, request.claims(container))
+        failure = divider.cut(container, request.claims(container))
         if failure is not None:
             return _failed(failure, container)
-    bubble = knife.bubble(request.pod.all_containers)
+    bubble = divider.bubble(request.pod.all_containers)
     for name, cpus in bubble.containers.items():
         state.assign(request.pod.uid, name, cpus)
     return bubble
 
 
-class _Knife:
+class _Divider:
     """The slices cut from a pod's CPUs, init containers' first; the rest is the pod's shared pool."""
 
     def __init__(self, policy: StaticPolicy, cpus: CPUMask, kept: Mapping[str, CPUMask]) -> None:

@@ -213,25 +213,25 @@ def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     scenario = replay.scenario
     if len(scenario.pods) > MOST_PODS:
         return
-    kubelet, fate = scenario.kubelet, _fate(replay.admission)
+    kubelet, outcome = scenario.kubelet, _outcome(replay.admission)
     passed_over = without_effect(replay)
     for name in noticed(kubelet):
         if name in passed_over:
             continue
         turned = replace(scenario, kubelet=replace(kubelet, turned=frozenset({name})))
         other = replay_scenario(turned, SearchBudget(), 1)
-        if isinstance(other, Replay) and _fate(other.admission) != fate:
+        if isinstance(other, Replay) and _outcome(other.admission) != outcome:
             yield _note(DIFFERENCES[name], kubelet.version)
 
 
 def without_effect(replay: Replay) -> frozenset[str]:
     """Return the differences that cannot matter for these pods, as trying one requires a kubelet start."""
     names = _OF_WORDS
-    pods = (*replay.scenario.pods, *replay.befores[0].active.values())
+    pods = (*replay.scenario.pods, *replay.nodes_before[0].active.values())
     if not any(pod.init_containers for pod in pods):
         names |= _OF_INIT_CONTAINERS
     # For a running pod, a kubelet without the gate does not know that it has pod-level resources.
-    if not replay.befores[0].active and all(pod.resources is None for pod in pods):
+    if not replay.nodes_before[0].active and all(pod.resources is None for pod in pods):
         names |= _OF_POD_LEVEL
     return names
 
@@ -245,7 +245,7 @@ def noticed(kubelet: Kubelet) -> Iterator[str]:
             yield name
 
 
-def _fate(admission: Admission) -> object:
+def _outcome(admission: Admission) -> object:
     """Summarize a pod's outcome without the text of a refusal, which changes more often than the reason."""
     verdict = admission.verdict
     placed = [(each.cpus, each.exclusive, each.memory, each.devices) for each in admission.placements]

@@ -90,13 +90,13 @@ class SearchBudget:
 class Replay(Record):
     """A scenario as the engine decided it.
 
-    ``befores`` ends with the node before the pod to explain arrived; earlier entries are the node before the
-    preceding pods. ``after`` is the node after the pod: a refusal undoes nothing until the next pod arrives.
-    ``admissions`` are the decisions on all pods, ``position`` is the index of the one to explain.
+    ``nodes_before`` ends with the node before the pod to explain arrived; earlier entries are the node
+    before the preceding pods. ``after`` is the node after the pod: a refusal undoes nothing until the next
+    pod arrives. ``admissions`` are the decisions on all pods, ``position`` is the index of the explained one.
     """
 
     scenario: Scenario
-    befores: tuple[Node, ...]
+    nodes_before: tuple[Node, ...]
     after: Node
     admissions: tuple[Admission, ...]
     position: int
@@ -104,7 +104,7 @@ class Replay(Record):
     @property
     def before(self) -> Node:
         """The node when the pod to explain arrived, before the cleanup that its arrival causes."""
-        return self.befores[-1]
+        return self.nodes_before[-1]
 
     @property
     def admission(self) -> Admission:
@@ -127,7 +127,7 @@ def replay_scenario(
 ) -> Replay | NotStarted:
     """Run a scenario through the engine from the kubelet's start to the last pod.
 
-    ``befores`` gets at most *remembered* nodes, but at least one.
+    ``nodes_before`` gets at most *remembered* nodes, but at least one.
     """
     node = scenario.start(scenario.kubelet)
     if not isinstance(node, Node):
@@ -140,22 +140,22 @@ def replay_scenario(
             return refused
         node.resume(())
         node.sources_ready = False
-    befores: list[Node] = []
+    nodes_before: list[Node] = []
     admissions: list[Admission] = []
     for number, pod in enumerate(pods[:position]):
         # With thousands of pods, unneeded copies would cost as much as everything else.
         if position - number < remembered:
-            befores.append(node.copy())
+            nodes_before.append(node.copy())
         admissions.append(runs.admit(node, pod))
     if not scenario.restarted:
         _remove(node, scenario)
-    befores.append(node.copy())
+    nodes_before.append(node.copy())
     admissions.append(runs.admit(node, pods[position]))
     after = node.copy()
     admissions.extend(runs.admit(node, pod) for pod in pods[position + 1 :])
     return Replay(
         scenario=scenario,
-        befores=tuple(befores),
+        nodes_before=tuple(nodes_before),
         after=after,
         admissions=tuple(admissions),
         position=position,

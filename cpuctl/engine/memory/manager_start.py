@@ -53,8 +53,8 @@ def _static(
 
     if not info.memory_bytes:
         return Undetermined(MEMORY_UNKNOWN)
-    if untold := info.nodes_without_memory:
-        return Undetermined(memory_unknown_of(untold))
+    if unrecorded := info.nodes_without_memory:
+        return Undetermined(memory_unknown_of(unrecorded))
     nodes = {node.id for node in info.nodes}
     by_node = reserved_by_node(config.reserved_memory, nodes, reserved)
     return StaticMemoryPolicy(

@@ -88,7 +88,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
     unfollowed = _unfollowed(node, request.desired) if isinstance(found.verdict, Admitted) else ()
     return ResizeOutcome(
         request=request,
-        result=_ruling(found, path, unfollowed),
+        result=_result(found, path, unfollowed),
         decided_by=found.decided_by,
         verdict=found.verdict,
         message=_message(found.verdict),
@@ -196,7 +196,7 @@ def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...
     return () if refusal.reason == RejectionReason.TOPOLOGY_AFFINITY else (Departure.FINAL,)
 
 
-def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> ResizeResult:
+def _result(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> ResizeResult:
     match found.verdict:
         case Admitted():
             return ResizeResult.NO_EFFECT if unfollowed else ResizeResult.ADMITTED

@@ -82,7 +82,7 @@ def retry_order(waiting: Sequence[PodResize], path: ResizePath) -> list[PodResiz
     def rank(request: PodResize) -> tuple[bool, int, bool, bool, str]:
         since = request.running.waiting_since
         return (
-            _asks_for_more(request, pod_level=level),
+            _requests_more(request, pod_level=level),
             -(request.desired.priority or 0),
             pod_qos(request.desired, pod_level=level).qos_class is not QosClass.GUARANTEED,
             not since,
@@ -92,7 +92,7 @@ def retry_order(waiting: Sequence[PodResize], path: ResizePath) -> list[PodResiz
     return sorted(waiting, key=rank)
 
 
-def _asks_for_more(request: PodResize, *, pod_level: bool) -> bool:
+def _requests_more(request: PodResize, *, pod_level: bool) -> bool:
     old, new = (
         pod_requests(pod, pod_level=pod_level) for pod in (request.running.allocated, request.desired)
     )

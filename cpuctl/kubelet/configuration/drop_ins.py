@@ -165,7 +165,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     if not strict:
         # The field has another name in the kubelet's internal type, which these releases merge.
         settings.pop("resolvConf", None)
-        settings = _laid_over(written, settings)
+        settings = _overlaid(written, settings)
     warnings = [warning for _, patch in patches for warning in _warnings(patch, settings, minor)]
     return _layer(settings, warnings, [path for path, _ in patches], source)
 
@@ -180,7 +180,7 @@ def _merge_whole_files(base: Settings, source: DropInSource, minor: int) -> Laye
     settings, warnings, files = base, [], []
     for path, read in _each(source, lambda path, content: _whole_file(path, content, source.name, minor)):
         whole = with_defaults(with_eviction_defaults(read.settings, minor), minor)
-        settings = _laid_over(settings, {name: each for name, each in whole.items() if _counts(each)})
+        settings = _overlaid(settings, {name: each for name, each in whole.items() if _counts(each)})
         warnings += [*read.warnings, *_reset(read.settings, whole, base, path)]
         files.append(path)
     return _layer(settings, warnings, files, source)
@@ -228,22 +228,22 @@ def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Itera
             yield without_effect("drop-in-default", path, why, setting=name)
 
 
-def _laid_over(base: Settings, settings: Settings) -> Settings:
+def _overlaid(base: Settings, settings: Settings) -> Settings:
     """Merge settings into others as Go's decoder does into an existing value.
 
     Mappings are merged, and so are elements at the same index in lists of objects.
     """
-    laid = dict(base)
+    merged = dict(base)
     for name, setting in settings.items():
-        before = laid.get(name)
+        before = merged.get(name)
         old, new = (before.members if before else None), setting.members
         if before and old is not None and new is not None:
-            laid[name] = Setting(_laid_over(old, new), before.origin)
+            merged[name] = Setting(_overlaid(old, new), before.origin)
         elif before and isinstance(before.value, list) and isinstance(setting.value, list):
-            laid[name] = Setting(_elements(before.value, setting.value), setting.origin)
+            merged[name] = Setting(_elements(before.value, setting.value), setting.origin)
         elif setting.value is not None:
-            laid[name] = setting
-    return laid
+            merged[name] = setting
+    return merged
 
 
 def _elements(old: list[Value], new: list[Value]) -> list[Value]:

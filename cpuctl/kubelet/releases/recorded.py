@@ -68,4 +68,4 @@ def topics_of_decisions(config: KubeletConfiguration, *, pod_level: bool) -> lis
         "memory on NUMA nodes": config.memory_manager_policy == "Static",
         "pod-level resources": pod_level,
     }
-    return [topic for topic, is_asked in requested.items() if is_asked]
+    return [topic for topic, is_requested in requested.items() if is_requested]

@@ -193,8 +193,8 @@ def _notes(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
 
 def _findings(content: FormContent) -> Iterator[MachineFinding]:
     missing, left_out = ", ".join(content.missing), ", ".join(content.leaves_out)
-    yield note("not-told", "", f"read as {content.form.name}, which does not include {missing}")
+    yield note("not-described", "", f"read as {content.form.name}, which does not include {missing}")
     if left_out:
         yield note("left-out", "", f"this output lacks what {content.form.name} can include: {left_out}")
     yield from (warning("assumed", "", each) for each in content.assumed)
-    yield from (note("told-roughly", "", each) for each in content.notes)
+    yield from (note("approximate", "", each) for each in content.notes)

@@ -128,10 +128,10 @@ class _CopiedCPUs:
         self._lacking = missing
         rows = lscpu_rows(files.tree.read(_LSCPU) or "")
         self._rows = {cpu: rows[cpu] for cpu in online if cpu in rows}
-        if untold := missing - CPUSet.of(self._rows):
+        if unrecorded := missing - CPUSet.of(self._rows):
             raise InputError(
                 f"has directories for only {len(online - missing)} of {len(online)} online CPUs, and "
-                f"nothing else describes {named(untold)}",
+                f"nothing else describes {named(unrecorded)}",
                 where=CPU_DIRECTORY,
                 hint="collect it again with sos report -k processor.max_cpu_dirs=8192",
             )

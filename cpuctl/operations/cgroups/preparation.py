@@ -52,7 +52,7 @@ class ApplyInputs(NamedTuple):
 
     node: NodeInputs
     request: ApplyRequest
-    insisted: Overrides
+    overrides: Overrides
     root: Path
     writes: bool
 
@@ -61,7 +61,7 @@ class ApplyInputs(NamedTuple):
 class PreparedWrites:
     """The work to do on the node below *root*; ``digests`` are those of its state files, by name.
 
-    ``inhabited`` are the groups whose threads must be on certain CPUs.
+    ``occupied`` are the groups whose threads must be on certain CPUs.
     """
 
     root: Path
@@ -71,7 +71,7 @@ class PreparedWrites:
     objections: Sequence[Objection]
     digests: Mapping[str, str]
     state_directory: str
-    inhabited: Mapping[str, CPUSet]
+    occupied: Mapping[str, CPUSet]
     warnings: list[str] = field(default_factory=list)
 
 
@@ -150,9 +150,9 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
     if inputs.writes:
         sources.require_configuration()
     snapshot = take_group_snapshot(node.files, node.known, progress)
-    require_kernel(inputs.root, snapshot, quota=inputs.insisted.quota)
+    require_kernel(inputs.root, snapshot, quota=inputs.overrides.quota)
     request = read_request(inputs.request, node, snapshot, sources)
-    prepared = prepare(node, snapshot, request, inputs.insisted, inputs.root)
+    prepared = prepare(node, snapshot, request, inputs.overrides, inputs.root)
     if inputs.node.state:
         # The kubelet does not write to the named state: from here on, its own files count.
         prepared = replace(prepared, digests=digests(inputs.root, prepared.state_directory))
@@ -160,13 +160,13 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
 
 
 def prepare(
-    node: LiveNode, snapshot: NodeSnapshot, request: ResolvedRequest, insisted: Overrides, root: Path
+    node: LiveNode, snapshot: NodeSnapshot, request: ResolvedRequest, overrides: Overrides, root: Path
 ) -> PreparedWrites:
     """Compare the request with the node, and work out the writes.
 
     Raise InputError for sets that no order of writes can reach.
     """
-    at = require_kernel(root, snapshot, quota=insisted.quota)
+    at = require_kernel(root, snapshot, quota=overrides.quota)
     desired = request.desired.groups
     try:
         writes = plan_writes(snapshot.groups, desired, at.version)
@@ -174,9 +174,9 @@ def prepare(
         raise InputError(str(error)) from None
     objections = [
         *_moved(request, node, snapshot),
-        *find_objections(desired, _situation(request, snapshot, root), insisted.forced),
+        *find_objections(desired, _situation(request, snapshot, root), overrides.forced),
     ]
-    if insisted.quota:
+    if overrides.quota:
         from cpuctl.operations.cgroups.rules import wanted_quotas
 
         writes += plan_quotas(snapshot.groups, wanted_quotas(desired, snapshot, node.kubelet), at.version)
@@ -188,12 +188,12 @@ def prepare(
         objections=objections,
         digests={each.path.rpartition("/")[2]: each.sha256 for each in node.state_files},
         state_directory=node.kubelet.config.root_dir,
-        inhabited=inhabited(writes, snapshot),
+        occupied=occupied(writes, snapshot),
         warnings=[*_unseen(node, at), *_warnings(writes, snapshot)],
     )
 
 
-def inhabited(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> dict[str, CPUSet]:
+def occupied(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> dict[str, CPUSet]:
     """Return the CPUs of every container that is written to, and of the groups below it that inherit them."""
     groups = snapshot.groups
     found = {

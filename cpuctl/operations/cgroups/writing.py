@@ -56,7 +56,7 @@ def perform(
     with locked(below(prepared.root, prepared.at.cpuset)):
         guard = Guard(
             moved_on=lambda: _state_moved(prepared),
-            strayed=lambda: _strayed(prepared, files),
+            escaped=lambda: _escaped(prepared, files),
             pause=watching.pause,
             kept=[write.change(prepared.at) for write in _kept(prepared)],
         )
@@ -80,9 +80,9 @@ def _state_moved(prepared: PreparedWrites) -> str:
     return f"the kubelet has changed {', '.join(changed)} in the meantime" if changed else ""
 
 
-def _strayed(prepared: PreparedWrites, files: GroupFiles) -> str:
+def _escaped(prepared: PreparedWrites, files: GroupFiles) -> str:
     top = prepared.at.cpuset.removeprefix(CGROUPS)
-    sets = [(f"{top}{path}", cpus) for path, cpus in prepared.inhabited.items()]
+    sets = [(f"{top}{path}", cpus) for path, cpus in prepared.occupied.items()]
     strays = list(stray_threads(files, prepared.root / "proc", sets))
     if not strays:
         return ""

@@ -128,12 +128,12 @@ def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before
         return _refused(
             state, Refused(unknown.text, "repair it on the node, or use a recording that includes it")
         )
-    readable, rescued = _readable(state)
+    readable, recovered = _readable(state)
     result = _state_of(readable, case, managers)
     if isinstance(result, NotRepaired):
         return _refused(state, Refused(result.reason, result.advice))
-    unread = state.file_name in before.refusals and not result.actions and not rescued
-    actions = (*rescued, *result.actions, *_formal(readable, unread=unread))
+    unread = state.file_name in before.refusals and not result.actions and not recovered
+    actions = (*recovered, *result.actions, *_formal(readable, unread=unread))
     text = _written(result.state, case) if actions else state.text
     return FileChange(file_name=state.file_name, state=readable, text=text, actions=actions)
 

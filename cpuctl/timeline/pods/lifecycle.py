@@ -56,7 +56,7 @@ def create(world: World, event: Admit) -> None:
     if refused:
         _refuse(world, name, refused)
         return
-    life = _born(world, event, stored)
+    life = _new_life(world, event, stored)
     world.pods[life.uid] = life
     if event.scheduled or not _bindable(world, life):
         why = f": {life.message}" if life.message else ""
@@ -88,7 +88,7 @@ def _node_rules(setup: KubeletSetup) -> NodeRules:
     return node_rules(kubelet.gates) if isinstance(kubelet, Kubelet) else NodeRules(minor=setup.minor)
 
 
-def _born(world: World, event: Admit, stored: StoredPod) -> PodLife:
+def _new_life(world: World, event: Admit, stored: StoredPod) -> PodLife:
     world.names[stored.uid] = stored.full_name
     return PodLife(
         stored,

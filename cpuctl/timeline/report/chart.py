@@ -162,16 +162,16 @@ def _changed(before: Owners, after: Owners) -> int:
 
 def _status(owners: Owners, cpu: int) -> CPUStatus:
     """Return the status of one CPU (a mask); of a pod's successive containers, the last one counts."""
-    owner = leaver = ""
+    owner = leaving = ""
     for name, held in owners.containers.items():
         owner = name if held.stays & cpu else owner
-        leaver = name if held.goes & cpu else leaver
-    if owner and leaver and _pod(owner) != _pod(leaver):
+        leaving = name if held.goes & cpu else leaving
+    if owner and leaving and _pod(owner) != _pod(leaving):
         return CPUStatus(CPUUse.CONTESTED, owner)
     if owner:
         return CPUStatus(CPUUse.OWNED, owner)
-    if leaver:
-        return CPUStatus(CPUUse.LEAVING, leaver)
+    if leaving:
+        return CPUStatus(CPUUse.LEAVING, leaving)
     return CPUStatus(CPUUse.SHARED if owners.shared & cpu else CPUUse.NONE)
 
 

@@ -40,10 +40,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_node_is_copied_only_if_the_copy_is_kept(calls: Counter[str], remembered: int, kept: int) -> None:
     replay = replay_scenario(scenario(FOUR_NODES, *TEN), SearchBudget(), remembered)
     assert isinstance(replay, Replay)
-    assert len(replay.befores) == kept
+    assert len(replay.nodes_before) == kept
     assert calls["copy"] == kept + 1, "and once to keep the node as the pod leaves it"
-    pools = [CPUSet(node.cpu.state.default) for node in reported(scenario(FOUR_NODES, *TEN)).befores]
-    assert [CPUSet(node.cpu.state.default) for node in replay.befores] == pools[-kept:]
+    pools = [CPUSet(node.cpu.state.default) for node in reported(scenario(FOUR_NODES, *TEN)).nodes_before]
+    assert [CPUSet(node.cpu.state.default) for node in replay.nodes_before] == pools[-kept:]
 
 
 def test_the_pods_that_a_change_displaces_are_found_in_one_pass(calls: Counter[str]) -> None:
@@ -56,5 +56,5 @@ def test_the_pods_that_a_change_displaces_are_found_in_one_pass(calls: Counter[s
 def test_a_replay_keeps_only_the_node_that_is_shown() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
     explanation = explain(reported(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
-    kept = [len(each.replayed.befores) for search in explanation.searches for each in search.found]
+    kept = [len(each.replayed.nodes_before) for search in explanation.searches for each in search.found]
     assert set(kept) == {1}

@@ -161,7 +161,12 @@ def test_missing_facts_are_unknown_and_not_absent() -> None:
     assert (machine.cores_known, machine.caches_known, machine.hugepages_known) == (False, False, False)
     assert (machine.memory_bytes, machine.numa_nodes[0].memory_bytes, machine.present) == (None, None, None)
     assert machine.sockets == {}
-    assert [finding.code for finding in machine.findings] == ["not-told", "left-out", "assumed", "assumed"]
+    assert [finding.code for finding in machine.findings] == [
+        "not-described",
+        "left-out",
+        "assumed",
+        "assumed",
+    ]
     assert (
         "does not include offline CPUs, sockets, cores, caches, total memory" in machine.findings[0].message
     )

@@ -285,11 +285,11 @@ def _shown(document: ExplainedDecision) -> Pod:
 def _rounds(document: ExplainedDecision) -> Table:
     names = ("CONTAINER", "PROVIDER", "RESOURCE", "REQUEST", "HINTS", "PREFERRED", "MERGED")
     silent = "memory" if document["kubelet"]["memoryManagerPolicy"] == "None" else ""
-    rows = [row for each in _asked_rounds(document) for row in _round(each, silent)]
+    rows = [row for each in _shown_rounds(document) for row in _round(each, silent)]
     return Table(tuple(Column(name, "right" if name == "REQUEST" else "left") for name in names), tuple(rows))
 
 
-def _asked_rounds(document: ExplainedDecision) -> list[Round]:
+def _shown_rounds(document: ExplainedDecision) -> list[Round]:
     wanted = document["query"]["container"]
     return [each for each in document["rounds"] if wanted is None or each["container"] in (None, wanted)]
 

@@ -323,11 +323,11 @@ def pictures(pod: ResizedPod, cores: Sequence[Core]) -> Iterator[Box]:
 def _drawn(pod: ResizedPod) -> Iterator[tuple[ResizedContainer, ResizedCPUs]]:
     for container in pod["containers"]:
         cpus = container["cpus"]
-        if cpus is not None and (_asks_for_cpus(container) or cpus["before"] != cpus["after"]):
+        if cpus is not None and (_requests_cpus(container) or cpus["before"] != cpus["after"]):
             yield container, cpus
 
 
-def _asks_for_cpus(container: ResizedContainer) -> bool:
+def _requests_cpus(container: ResizedContainer) -> bool:
     resources = container["resources"]
     return resources["before"]["requests"].get("cpu") != resources["requested"]["requests"].get("cpu")
 

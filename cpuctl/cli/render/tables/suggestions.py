@@ -29,13 +29,15 @@ def suggestions_table(document: ExplainedDecision) -> Table:
         (Cell(each["text"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
         for each in document["suggestions"]
     )
-    in_vain = (
-        (Cell(_tried(document, search)), Cell(_in_vain(search, wanted)))
+    impossible = (
+        (Cell(_tried(document, search)), Cell(_without_success(search, wanted)))
         for search in document["searches"]
         if search["runs"] and not search["found"]
     )
     pages = ((Cell(_pages_text(each)), Cell(_pages_effect(each))) for each in document.get("hugePages", ()))
-    return Table((Column("CHANGE"), Column("RESULT")), (*found, *pages, *in_vain, *_pages_in_vain(document)))
+    return Table(
+        (Column("CHANGE"), Column("RESULT")), (*found, *pages, *impossible, *_pages_without_success(document))
+    )
 
 
 def command_lines(document: ExplainedDecision) -> Iterator[Cell]:
@@ -59,7 +61,7 @@ def _pages_effect(pages: HugePages) -> str:
     return f"admitted, after {removal}the kubelet restarts"
 
 
-def _pages_in_vain(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
+def _pages_without_success(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
     """Show the largest numbers of pages that were tried, for sizes of which no number is enough."""
     if document["decision"]["provider"] != "memory" and "hugepages-" not in document["pod"].get("reason", ""):
         return
@@ -117,7 +119,7 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
             return _KINDS[kind]
 
 
-def _in_vain(search: Search, wanted: str) -> str:
+def _without_success(search: Search, wanted: str) -> str:
     if not search["complete"]:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['excluded']}" if search["excluded"] else ""

@@ -60,10 +60,10 @@ class RequestChange(Record):
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the changed requests of the pod."""
         pods = list(scenario.pods)
-        pods[scenario.position] = self.asked_by(scenario.pod)
+        pods[scenario.position] = self.changed_pod(scenario.pod)
         return replace(scenario, pods=tuple(pods))
 
-    def asked_by(self, pod: StoredPod) -> StoredPod:
+    def changed_pod(self, pod: StoredPod) -> StoredPod:
         """Return the pod with the changed requests."""
         resources = None if pod.resources is None else self._changed(pod.resources, "")
         return pod._replace(

@@ -71,7 +71,7 @@ def _first_admitted(
             return
         change = RequestChange(tuple(_amounts(pod, machine._replace(guest=variant.guest))), variant.fields)
         runs.resources.update(each.resource for each in change.amounts)
-        admission = runs.admit(replay.before.copy(), change.asked_by(pod))
+        admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
         if change.amounts and same_class and replay.scenario.is_met_by(admission):
             yield change

@@ -103,9 +103,9 @@ def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPos
     if replay.rearranged:
         runs.left_out = "positions in an order that the policy chooses"
         return
-    if len(replay.befores) <= scenario.position:
+    if len(replay.nodes_before) <= scenario.position:
         runs.left_out = f"positions more than {REMEMBERED - 1} pods earlier"
-    for back, node in enumerate(reversed(replay.befores[:-1]), 1):
+    for back, node in enumerate(reversed(replay.nodes_before[:-1]), 1):
         if not runs.allow():
             return
         if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):

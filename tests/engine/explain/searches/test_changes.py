@@ -24,12 +24,14 @@ def cpus(container: str, before: str, after: str) -> Amount:
 )
 def test_limits_that_were_equal_follow_a_lower_request(limit: str, moved: str) -> None:
     before, after = (f"cpu={text}" if text else "" for text in (limit, moved))
-    changed = RequestChange((cpus("main", "4", "2"),)).asked_by(named("a", app("cpu=4", before)))
+    changed = RequestChange((cpus("main", "4", "2"),)).changed_pod(named("a", app("cpu=4", before)))
     assert changed.containers[0].resources == resources("cpu=2", after)
 
 
 def test_a_limit_is_never_lower_than_a_higher_request() -> None:
-    changed = RequestChange((cpus("main", "1", "4"),)).asked_by(named("a", app("cpu=1", "cpu=2 memory=1Gi")))
+    changed = RequestChange((cpus("main", "1", "4"),)).changed_pod(
+        named("a", app("cpu=1", "cpu=2 memory=1Gi"))
+    )
     assert changed.containers[0].resources == resources("cpu=4 memory=1Gi", "cpu=4 memory=1Gi")
 
 

@@ -263,9 +263,9 @@ def test_every_run_of_the_engine_is_reported() -> None:
 
 def test_trials_do_not_change_the_replay() -> None:
     replay = reported(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
-    before = [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)]
+    before = [str(CPUSet(node.cpu.state.default)) for node in (*replay.nodes_before, replay.after)]
     explain(replay)
-    assert [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)] == before
+    assert [str(CPUSet(node.cpu.state.default)) for node in (*replay.nodes_before, replay.after)] == before
 
 
 def running(*pods: StoredPod, **config: Any) -> Any:

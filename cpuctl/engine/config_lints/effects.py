@@ -21,7 +21,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.reservations import default_eviction_hard
 
-_BESIDES = "; it only keeps pods off reserved CPUs, like strict-cpu-reservation"
+_BESIDES = "; it can only reject pods, as it does not count the CPUs that a pod already has"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:

@@ -30,7 +30,7 @@ CASES = [
                 "full-pcpus-only",
                 "2s8c",
                 "little",
-                f"{SINGLE}; it only keeps pods off reserved CPUs, like strict-cpu-reservation",
+                f"{SINGLE}; it can only reject pods, as it does not count the CPUs that a pod already has",
             ),
             ("distribute-cpus-across-cores", "2s8c", "no", SINGLE),
             ("distribute-cpus-across-numa", "1s8c", "no", "it has one NUMA node"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.parts import spell_out_fixes
+from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
     from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
 
@@ -70,18 +73,28 @@ def _configuration(
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
-    threads = source.info.threads_per_core
+    reserve = _cpus_to_reserve(source.info, loaded.kubelet.config)
     if not states:
-        return check_document(loaded, CheckedStart(outcome, threads), lints, sources.entries, unseen)
+        return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, unseen)
 
     from cpuctl.answering.checkpoint.verdict_answer import as_findings, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     notes = as_findings(verdict, states)
-    start = CheckedStart(verdict.start, threads)
+    start = CheckedStart(verdict.start, reserve)
     document = check_document(loaded, start, lints, sources.entries, unseen, notes)
     document["start"] = shortened_start(document["start"])
     return document
+
+
+def _cpus_to_reserve(info: MachineInfo, config: KubeletConfiguration) -> int:
+    """Return how many of the configured reserved CPUs the machine has, at least a core's."""
+    try:
+        configured = CPUSet.parse(config.reserved_system_cpus)
+    except ValueError:
+        configured = CPUSet()
+    here = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
+    return max(len(configured & here), info.threads_per_core)
 
 
 def verify_state(
@@ -145,10 +158,14 @@ def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Call
 
     A given release that may be that of an upgrade is left out of commands for the kubelet on the node.
     """
-    # Commands that repair a node are run there, never on its recording.
-    released = inputs.machine != LIVE_MACHINE or release_is_known(sources)
+    # Commands that repair a node are run there, never on its recording, and files given here are not there.
+    recorded = inputs.machine != LIVE_MACHINE
+    released = recorded or release_is_known(sources)
     given = CheckpointInputs(
-        state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
+        state=inputs.state,
+        kubelet=inputs.kubelet,
+        pods="FILE" if recorded and inputs.pods else inputs.pods,
+        root=inputs.root or "/",
     )
     spelt_out = checkpoint_commands(given, released=released)
     if not (inputs.kubelet.version and own_release_is_known(node.source)):

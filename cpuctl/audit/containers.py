@@ -299,7 +299,7 @@ def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
     unused = expected - observed.running_on
     if unused and observed.effective in (None, expected):
         number = len(observed.tasks)
-        threads = "its only thread may not" if number == 1 else f"none of its {number} threads may"
+        threads = "its only thread cannot" if number == 1 else f"none of its {number} threads can"
         pinned = "it is" if number == 1 else "they are"
         yield Finding(
             severity=Severity.NOTE,

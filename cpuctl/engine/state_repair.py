@@ -318,8 +318,8 @@ class _Work:
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
                     why = (
-                        "this kubelet does not keep baselines: the container can no longer shrink "
-                        f"below {now}"
+                        "this kubelet does not keep the CPUs guaranteed at admission: the container can no "
+                        f"longer shrink below {now}"
                     )
                     self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
         self.state = replace(self.state, baselines={})

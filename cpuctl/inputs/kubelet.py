@@ -76,7 +76,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         gate_flags=read_gates(inputs.gates),
         ignores_unknown_gates=inputs.ignores_unknown_gates,
         places=places,
-        cgroup_version=_found_cgroup_version(machine) or 2,
+        cgroup_version=found_cgroup_version(machine) or 2,
         released=released,
     )
     if config is not None:
@@ -270,13 +270,14 @@ def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sourc
     if text:
         sources.add("cgroupVersion", text, "given")
         return 1 if text == "1" else 2
-    found = _found_cgroup_version(machine)
+    found = found_cgroup_version(machine)
     known: Origin = "live" if machine is not None and machine.origin == LIVE_MACHINE else "capture"
     sources.add("cgroupVersion", str(found or 2), known if found else "default")
     return found or 2
 
 
-def _found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None:
+def found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None:
+    """Return the version of a machine's control groups, None if it is unknown."""
     from cpuctl.cgroups.hierarchies import find_hierarchies
 
     if machine is None or machine.files is None:

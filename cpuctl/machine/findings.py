@@ -155,9 +155,13 @@ def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[MachineFindin
     sizes = sorted(set(map(len, machine.cores)))
     if len(sizes) > 1:
         cores = sum(len(node.cores) for node in info.nodes)
-        average = f", {info.num_cpus // cores}" if cores else ""
         online = " or ".join(map(str, sizes))
-        message = f"cores have {online} CPUs online: the kubelet uses the average{average}"
+        each, rest = divmod(info.num_cpus, cores) if cores else (0, 0)
+        division = f"{info.num_cpus} CPUs / {cores} cores{', rounded down' if rest else ''}"
+        kubelet = (
+            f"the kubelet assumes {each} per core ({division})" if cores else "the kubelet counts no cores"
+        )
+        message = f"cores have {online} CPUs online: {kubelet}"
         yield warning("uneven-cores", cpu_files(machine.online, "topology/thread_siblings_list"), message)
 
 

@@ -24,6 +24,7 @@ from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, versi
 from cpuctl.kubelet.releases.recorded import topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 from cpuctl.records import replace
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,6 +183,8 @@ def compare_versions(
 
     Both start on *states*, files of the node. The other is None if it cannot load the configuration.
     """
+    from cpuctl.inputs.kubelet import found_cgroup_version
+
     kubelet, configuration = loaded.kubelet, loaded.configuration
     uses_drop_ins = loaded.setup.drop_ins is not None
     subject = ChangeSubject(
@@ -196,6 +199,8 @@ def compare_versions(
         flags=frozenset(flags_of(loaded.setup.arguments).names)
         | ({"config-dir"} if uses_drop_ins else set()),
         architecture=source.machine.architecture or "",
+        cgroup_version=found_cgroup_version(source),
+        cpu_state_v1=any((each.file_name, each.inspection.format) == (CPU_FILE, "V1") for each in states),
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = _start(source, loaded, states)

@@ -141,7 +141,9 @@ def test_events_and_messages_cannot_be_combined(cpuctl: Cpuctl) -> None:
 
 def test_a_difference_from_what_the_kubelet_reported_is_noted(tmp_path: Path, cpuctl: Cpuctl) -> None:
     shown = " ".join(requested(tmp_path, cpuctl, [SMALL]).out.split())
-    assert "SAID by the kubelet on node7 5 times, last 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
+    assert (
+        "SAID by the kubelet on node7 5 times, last at 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
+    )
     assert "(the answer differs: other pods, state files or settings were in effect then)" in shown
     assert "the answer differs" not in " ".join(requested(tmp_path, cpuctl, [ODD]).out.split())
 

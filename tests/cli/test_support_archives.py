@@ -92,9 +92,11 @@ def test_the_fix_of_a_finding_is_for_the_kubelet_that_runs(tmp_path: Path, cpuct
     pods.write_text('{"apiVersion": "v1", "kind": "PodList", "items": []}')
     words = ("audit", "-m", report, "--pods", str(pods), "--kubelet-version", "1.36", "-o", "json")
     fixes = {each["code"]: each["fix"] for each in json.loads(cpuctl(*words).out)["findings"]}
-    verify = f"cpuctl checkpoint verify --pods {pods}"
+    verify = "cpuctl checkpoint verify --pods FILE"
     assert fixes["stale-entry"] == f"{verify} && systemctl restart kubelet"
-    assert f"\n  fix, on the node: {fixes['stale-entry']}\n" in cpuctl(*words[:-2]).out
+    shown = cpuctl(*words[:-2]).out
+    assert f"\n  fix, on the node: {fixes['stale-entry']}\n" in shown
+    assert "\nFILE: the pods running on the node (kubectl get pods -A -o json > FILE)\n" in shown
 
 
 @pytest.mark.parametrize("archive", [False, True])

@@ -48,7 +48,7 @@ CASES = [
         "an offline CPU",
         parse_synthetic("2c2t,offline=3"),
         "CPU 3 is offline: the kubelet counts only online CPUs\n"
-        "cores have 1 or 2 CPUs online: the kubelet uses the average, 1",
+        "cores have 1 or 2 CPUs online: the kubelet assumes 1 per core (3 CPUs / 2 cores, rounded down)",
     ),
     Case(
         "no ids",
@@ -81,7 +81,7 @@ CASES = [
             parse_synthetic("4c"), lambda cpu: cpu if cpu.number else cpu._replace(siblings=cpus("0-1"))
         ),
         "thread siblings disagree about CPU 0: the list of the lowest CPU is used\n"
-        "cores have 1 or 2 CPUs online: the kubelet uses the average, 1",
+        "cores have 1 or 2 CPUs online: the kubelet assumes 1 per core (4 CPUs / 4 cores)",
     ),
     Case(
         "siblings beyond the machine",
@@ -153,7 +153,7 @@ CASES = [
         parse_synthetic("0n3c2t,offline=5"),
         "CPU 5 is offline: without NUMA nodes, the kubelet still counts such CPUs (6 in total), "
         "but never assigns them\n"
-        "cores have 1 or 2 CPUs online: the kubelet uses the average, 2\n"
+        "cores have 1 or 2 CPUs online: the kubelet assumes 2 per core (6 CPUs / 3 cores)\n"
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
         "counts 1 NUMA node (ID 0), "
         "without memory for its Memory Manager",

@@ -111,7 +111,7 @@ def check_nodes(machine: Machine, info: MachineInfo, stated: str) -> None:
 
 
 def check_topology(machine: Machine, topology: CPUTopology, stated: str) -> None:
-    for average in numbers(r"the kubelet uses the average, (\d+)", stated):
+    for average in numbers(r"the kubelet assumes (\d+) per core", stated):
         assert average == topology.cpus_per_core
     sockets, caches = set(topology.sockets.values()), set(topology.uncore_caches.values())
     if "instead of uncore caches" in stated:

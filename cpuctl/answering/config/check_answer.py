@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 
 class CheckedStart(NamedTuple):
-    """How a kubelet's start ends on a machine, and how many CPUs its largest core has."""
+    """How a kubelet's start ends on a machine, and how many CPUs to reserve there if none are accepted."""
 
     outcome: StartOutcome
-    threads_per_core: int
+    cpus_to_reserve: int
 
 
 def check_document(
@@ -233,7 +233,7 @@ UNSET: Mapping[str, str] = {
 
 def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     """Return what to change; an empty text if the outcome does not show it."""
-    outcome, threads_per_core = start
+    outcome, cpus_to_reserve = start
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
         if NO_CONFIGURATION in text:
@@ -241,7 +241,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         options = (option for option in _TO_SPECIFY if option in text)
         return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
     if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
-        return f"{what}; for a list of CPUs of this machine: {RESERVE_CPUS} {threads_per_core}"
+        return f"{what}; for a list of CPUs of this machine: {RESERVE_CPUS} {cpus_to_reserve}"
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"

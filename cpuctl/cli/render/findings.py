@@ -134,7 +134,8 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str
         if note := form.note(each):
             yield Cell(f"  note: {note}")
         if each["fix"] and each["fix"] != repair:
-            yield from fix_cells(each["fix"], f"fix, {place}" if place else "fix")
+            label = "see" if _INSPECTING.fullmatch(each["fix"]) else "fix"
+            yield from fix_cells(each["fix"], f"{label}, {place}" if place else label)
     if repair:
         yield next_cell(f"to repair the state files {place}".rstrip(), repair)
     yield from placeholder_cells(fixes)
@@ -147,6 +148,10 @@ def _of_several(fixes: Sequence[str]) -> str:
 
 
 _REPAIR = "cpuctl checkpoint repair"
+_INSPECTING = re.compile(
+    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl checkpoint verify|cpuctl config check) ?[^;&|]*"
+)
+"""Commands that change nothing, but show what to fix."""
 _COMMAND = r"(?:sudo )?cpuctl "
 _BEFORE_COMMAND = rf"(?<=[:,;]) ((?:or |then )?)(?={_COMMAND})"
 
@@ -169,6 +174,7 @@ _PLACEHOLDERS = {
     "(ps -ww -o args= -C kubelet prints them)",
     f"{option_names.KUBELET_CONFIG} FILE": "the kubelet's configuration, not found here "
     "(for another machine, add -m MACHINE)",
+    f"{option_names.PODS} FILE": "the pods running on the node (kubectl get pods -A -o json > FILE)",
     f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",
 }
 

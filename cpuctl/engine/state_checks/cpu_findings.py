@@ -137,7 +137,7 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             Severity.ERROR,
             "reserved-in-pool",
             _FILE,
-            f"reserved CPUs {misplaced} are in the shared pool, which strict-cpu-reservation does not allow: "
+            f"reserved {are(misplaced)} in the shared pool, which strict-cpu-reservation does not allow: "
             "the option or the reserved CPUs have changed since the file was written",
             expected=f"none of {reserved}",
             detected=str(pool),
@@ -150,7 +150,7 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             Severity.ERROR,
             "reserved-not-in-pool",
             _FILE,
-            f"reserved CPUs {taken} are not in the shared pool"
+            f"reserved {are(taken)} not in the shared pool"
             + (f" but held by {names}" if names else "")
             + ": the reserved CPUs or strict-cpu-reservation have changed since the file was written",
             expected=f"all of {reserved}",

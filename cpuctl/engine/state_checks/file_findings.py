@@ -212,17 +212,23 @@ def _not_that_of_the_content(checksums: Sequence[str]) -> str:
     return f"{' and '.join(checksums)} {verb} not match the content"
 
 
+_UNREAD = {
+    "podEntries": "podEntries of the file",
+    "baselines": "the CPUs guaranteed at admission (baselines in the file)",
+}
+
+
 def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:
     if isinstance(file.read, UnreadableState) or file.whole is None:
         return
-    for member, part in (("podEntries", "pod_entries"), ("baselines", "baselines")):
+    for member, part in zip(_UNREAD, ("pod_entries", "baselines"), strict=True):
         if getattr(file.whole, part, None) and not getattr(file.read, part):
             departs = f" ({ROLLBACK})" if member == "podEntries" else ""
             yield StateFinding(
                 severity=Severity.WARNING,
                 code="part-unread",
                 place=StatePlace(name),
-                message=f"this kubelet does not read {member} of the file, and rewrites the file without "
+                message=f"this kubelet does not read {_UNREAD[member]}, and rewrites the file without "
                 f"them{departs}",
                 detected=member,
             )

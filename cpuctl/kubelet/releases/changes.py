@@ -99,9 +99,10 @@ class VersionChanges(NamedTuple):
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, the set fields, the flags, the architecture.
+    """A configuration, the gates it sets in files and flags, the set fields, the flags, and the node.
 
-    ``architecture`` is what ``uname -m`` prints, empty if it is unknown.
+    ``architecture`` is what ``uname -m`` prints, empty if it is unknown. ``cpu_state_v1``: cpu_manager_state
+    has format 1.
     """
 
     config: KubeletConfiguration
@@ -110,6 +111,8 @@ class ChangeSubject(NamedTuple):
     uses_drop_ins: bool = False
     flags: frozenset[str] = frozenset()
     architecture: str = ""
+    cgroup_version: int | None = None
+    cpu_state_v1: bool = False
 
     @property
     def use(self) -> FeatureUse:
@@ -120,6 +123,7 @@ class ChangeSubject(NamedTuple):
             drop_ins=self.uses_drop_ins,
             gates=self.gates,
             books=self.architecture in ("", "s390x"),
+            cpu_state_v1=self.cpu_state_v1,
         )
 
 
@@ -148,7 +152,8 @@ def _rules(subject: ChangeSubject, before: int, after: int) -> Iterator[RuleChan
     for rule in (*RULES, *LATER):
         if rule.holds_in(before) != rule.holds_in(after):
             came = _between(rule.since, before, after)
-            concerns = rule.path[0] in subject.set_fields
+            possible = subject.cgroup_version != 2 or not rule.on_cgroup_v1
+            concerns = possible and rule.path[0] in subject.set_fields
             yield RuleChange(rule, rule.since if came else rule.until, known=came, concerns=concerns)
 
 

@@ -27,7 +27,8 @@ _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 class FeatureUse(Record):
     """What a configuration uses; ``many_nodes``: more NUMA nodes than the usual eight.
 
-    ``books``: the machine has books and drawers (s390x), or its architecture is unknown.
+    ``books``: the machine has books and drawers (s390x), or its architecture is unknown. ``cpu_state_v1``:
+    its cpu_manager_state has format 1, which no kubelet since 1.18 has written.
     """
 
     static_cpus: bool
@@ -47,6 +48,7 @@ class FeatureUse(Record):
     pod_level_off: bool
     set_fields: frozenset[str]
     books: bool = True
+    cpu_state_v1: bool = False
 
     @classmethod
     def of(
@@ -57,6 +59,7 @@ class FeatureUse(Record):
         drop_ins: bool,
         gates: Mapping[str, bool],
         books: bool = True,
+        cpu_state_v1: bool = False,
     ) -> "FeatureUse":
         """Inspect a configuration; *set_fields* are the fields that do not have their defaults."""
         given = config.cpu_manager_policy_options
@@ -80,6 +83,7 @@ class FeatureUse(Record):
             pod_level_off=not gates.get("PodLevelResources", True),
             set_fields=set_fields,
             books=books,
+            cpu_state_v1=cpu_state_v1,
         )
 
     @property
@@ -115,6 +119,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "defaults_after_drop_ins": lambda use: use.drop_ins,
     "defaults_by_gates": lambda use: "featureGates" in use.set_fields,
     "delays_scale_down": lambda use: SCALE_DELAY in use.options,
+    "drops_flat_device_state": lambda _: False,  # every kubelet since 1.20 rewrites the file
     "drop_ins": lambda use: use.drop_ins,
     "drop_ins_without_variable": lambda use: use.drop_ins,
     "enforces_compressible": lambda use: bool(_ENFORCEMENT & use.set_fields),
@@ -133,6 +138,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "merges_drop_ins_as_text": lambda use: use.drop_ins,
     "odd_requests_fit_caches": lambda use: PREFER_UNCORE in use.options,
     "refuses_claims_of_static_pods": lambda use: use.claims,
+    "refuses_cpu_checkpoint_v1": lambda use: use.cpu_state_v1,
     "refuses_references_of_static_pods": lambda use: bool(_STATIC_PODS & use.set_fields),
     "refuses_resizes_with_swap": lambda use: use.swap,
     "refuses_memory_resizes_with_static_manager": lambda use: use.static_memory,
@@ -151,7 +157,8 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "restores_pod_level_memory": lambda use: use.static_memory and use.pod_level_managers,
     "takes_cfs_periods": lambda use: use.own_cfs_period,
     "tolerates_pod_level_cpu_state": lambda use: use.static_cpus and use.pod_level_managers,
-    "writes_memory_checkpoint_v3": lambda use: use.static_memory,
+    "writes_cpu_checkpoint_v4": lambda _: True,
+    "writes_memory_checkpoint_v3": lambda _: True,
 }
 """The differences that affect other configurations than their area does."""
 

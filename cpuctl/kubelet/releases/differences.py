@@ -162,8 +162,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "drops_what_inits_lack": Difference(
         since=31,
         area="admission",
-        before="a pod is rejected (OutOf, with the device name) if an init container requests devices that "
-        "the node does not have; requests of app containers for them are ignored",
+        before="a pod is rejected (reason OutOf followed by the device name) if an init container requests "
+        "devices that the node does not have; requests of app containers for them are ignored",
         after="requests for devices that the node does not have are ignored in all containers",
         source="predicate.go, 1.31",
         evidence="documented",
@@ -263,8 +263,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "managers_refuse_by_resource": Difference(
         since=34,
         area="in-place resize",
-        before="a static manager blocks resizes of every resource (CPU Manager static policy)",
-        after='a static manager blocks only resizes of its own resource (policy "static")',
+        before="a CPU or Memory Manager with a static policy blocks resizes of every resource",
+        after="a CPU or Memory Manager with a static policy blocks only resizes of its own resource",
         source="handlers.go, 1.34",
         evidence="documented",
     ),

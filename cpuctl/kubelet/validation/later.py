@@ -154,6 +154,7 @@ LATER: tuple[Rule, ...] = (
         _swap_on_v1,
         since=30,
         stage=CONTAINER_MANAGER,
+        on_cgroup_v1=True,
     ),
     Rule("syncFrequency", "invalid sync frequency {}", _sync, stage=KUBELET),
     *(_of_soft(message, _threshold(message)) for message in _THRESHOLDS),

@@ -82,7 +82,8 @@ class Rule(NamedTuple):
 
     ``field`` is the path of the setting to fix. The rule applies since 1.*since* and before 1.*until*. Rules
     with the same ``each`` are tried element by element; if one that ``ends`` is broken, the later ones are
-    not tried for the element. ``stage`` is the part of the start that checks it.
+    not tried for the element. ``stage`` is the part of the start that checks it. ``on_cgroup_v1``: hosts
+    with cgroup v2 cannot break it.
     """
 
     field: str
@@ -93,6 +94,7 @@ class Rule(NamedTuple):
     each: Callable[[Subject], Iterable[object]] | None = None
     ends: bool = False
     stage: str = "configValidation"
+    on_cgroup_v1: bool = False
 
     def holds_in(self, minor: int) -> bool:
         """Return whether a release has the rule."""

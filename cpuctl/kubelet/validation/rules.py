@@ -47,6 +47,7 @@ from cpuctl.records import Record, replace
 _IDS_UNIT, _MOST_IDS = 65536, (1 << 32) - 1
 _IDS = "userNamespaces.idsPerPod"
 _host_rule = partial(Rule, each=lambda _: (None,), ends=True)
+_v1_rule = partial(_host_rule, on_cgroup_v1=True)
 _V1 = "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is"
 
 
@@ -74,11 +75,11 @@ def _ids(wrong: str) -> Breaks:
 
 
 HOST = (
-    _host_rule("failCgroupV1", f"{_V1} in maintenance mode", _refuses_v1, since=31, until=35),
-    _host_rule(
+    _v1_rule("failCgroupV1", f"{_V1} in maintenance mode", _refuses_v1, since=31, until=35),
+    _v1_rule(
         "failCgroupV1", f"{_V1} unsupported and will be removed in a future release", _refuses_v1, since=35
     ),
-    _host_rule(
+    _v1_rule(
         "singleProcessOOMKill",
         f"{PREFIX}singleProcessOOMKill must not be explicitly set to false when using cgroup v1",
         _spares_groups,

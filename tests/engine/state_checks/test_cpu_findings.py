@@ -20,7 +20,7 @@ BUBBLE = state("0,4,8,12,15", pod_entries={WEB: cpus("5-6,13"), DB: cpus("1-3,9-
 def taken(which: str, pool: str) -> StateFinding:
     return cpu_error(
         code="reserved-not-in-pool",
-        message=f"reserved CPUs {which}: the reserved CPUs or strict-cpu-reservation have changed since the "
+        message=f"reserved {which}: the reserved CPUs or strict-cpu-reservation have changed since the "
         "file was written",
         expected="all of 0,8",
         detected=pool,
@@ -101,14 +101,14 @@ CASES = [
     Case(
         "a pool of one of two reserved CPUs",
         state("0", entries={DB: {"server": cpus("1-7,9-15")}}),
-        (only_reserved("0"), taken("8 are not in the shared pool", "0")),
+        (only_reserved("0"), taken("CPU 8 is not in the shared pool", "0")),
     ),
     Case(
         "reserved CPUs are held",
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8"), "d": cpus("0")}}),
         (
             taken(
-                f"0,8 are not in the shared pool but held by {GONE}/c, {GONE}/d",
+                f"CPUs 0,8 are not in the shared pool but held by {GONE}/c, {GONE}/d",
                 "3-4,6-7,11-12,14-15",
             ),
         ),
@@ -116,7 +116,7 @@ CASES = [
     Case(
         "reserved CPUs are missing",
         state("3-4,6-7,11-12,14-15"),
-        (taken("0,8 are not in the shared pool", "3-4,6-7,11-12,14-15"),),
+        (taken("CPUs 0,8 are not in the shared pool", "3-4,6-7,11-12,14-15"),),
     ),
     Case(
         "strictly reserved CPUs are shared",
@@ -124,7 +124,7 @@ CASES = [
         (
             cpu_error(
                 code="reserved-in-pool",
-                message="reserved CPUs 8 are in the shared pool, which strict-cpu-reservation does not "
+                message="reserved CPU 8 is in the shared pool, which strict-cpu-reservation does not "
                 "allow: the option or the reserved CPUs have changed since the file was written",
                 expected="none of 0,8",
                 detected="3-4,6-8,11-12,14-15",

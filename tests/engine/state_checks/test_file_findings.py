@@ -82,12 +82,13 @@ def policy_differs(found: str, wanted: str, fix: str) -> StateFinding:
 
 def unread(member: str) -> StateFinding:
     departs = f" ({ROLLBACK})" if member == "podEntries" else ""
+    guaranteed = "the CPUs guaranteed at admission (baselines in the file)"
+    part = {"podEntries": "podEntries of the file", "baselines": guaranteed}[member]
     return StateFinding(
         severity=Severity.WARNING,
         code="part-unread",
         place=StatePlace("x"),
-        message=f"this kubelet does not read {member} of the file, and rewrites the file without "
-        f"them{departs}",
+        message=f"this kubelet does not read {part}, and rewrites the file without them{departs}",
         detected=member,
     )
 

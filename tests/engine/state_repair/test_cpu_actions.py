@@ -254,7 +254,8 @@ CASES = [
         (
             pool("CPUs 3-4,7 are added", "0", "0,3-4,7"),
             baseline(
-                "this kubelet does not keep baselines: the container can no longer shrink below 2,6",
+                "this kubelet does not keep the CPUs guaranteed at admission: the container can no longer "
+                "shrink below 2,6",
                 "q",
                 "a",
                 "2",

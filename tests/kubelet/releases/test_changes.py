@@ -26,6 +26,8 @@ class Reported:
     set_fields: frozenset[str] = frozenset()
     drop_ins: bool = False
     architecture: str = ""
+    cgroup_version: int | None = None
+    cpu_state_v1: bool = False
 
     def changes(self, before: int, after: int) -> VersionChanges:
         subject = ChangeSubject(
@@ -34,6 +36,8 @@ class Reported:
             set_fields=self.set_fields,
             uses_drop_ins=self.drop_ins,
             architecture=self.architecture,
+            cgroup_version=self.cgroup_version,
+            cpu_state_v1=self.cpu_state_v1,
         )
         return version_changes(subject, KubeletVersion(before), KubeletVersion(after), SINCE)
 
@@ -52,6 +56,23 @@ def test_a_release_compared_with_itself() -> None:
     assert Reported(config=STATIC).changes(36, 36) == VersionChanges(
         gates=(), options=(), behaviours=(), fields=()
     )
+
+
+@pytest.mark.parametrize(("version", "shown"), [(None, True), (1, True), (2, False)])
+def test_rules_for_cgroup_v1_do_not_concern_a_host_with_cgroup_v2(version: int | None, shown: bool) -> None:
+    fields = frozenset({"failCgroupV1", "singleProcessOOMKill"})
+    rules = Reported(set_fields=fields, cgroup_version=version).changes(31, 35).rules
+    settings = {each.rule.field for each in rules if each.concerns}
+    assert settings == (fields if shown else frozenset())
+
+
+def test_formats_of_state_files() -> None:
+    written = {"writes_cpu_checkpoint_v4", "writes_memory_checkpoint_v3"}
+    none = Reported().changes(36, 37)
+    assert noticed(none) >= written, "the managers write files with the policies none and None, too"
+    assert "refuses_cpu_checkpoint_v1" not in noticed(Reported(config=STATIC).changes(36, 37))
+    assert "refuses_cpu_checkpoint_v1" in noticed(Reported(cpu_state_v1=True).changes(36, 37))
+    assert "drops_flat_device_state" not in noticed(Reported(config=STATIC).changes(30, 31))
 
 
 def test_rules_that_are_added_removed_and_reworded() -> None:
@@ -164,14 +185,14 @@ CASES = [
         Reported(),
         (36, 37),
         {"defaults_pod_level_limits", "memory_throttling_is_opt_in", "PodLevelResourcesFixDefaulting"},
-        {"writes_cpu_checkpoint_v4", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
+        {"refuses_cpu_checkpoint_v1", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
     ),
     Case(
         "static CPUs",
         Reported(config=STATIC),
         (36, 37),
-        {"writes_cpu_checkpoint_v4", "refuses_cpu_checkpoint_v1"},
-        {"tolerates_pod_level_cpu_state", "writes_memory_checkpoint_v3", "keeps_baselines"},
+        {"writes_cpu_checkpoint_v4"},
+        {"tolerates_pod_level_cpu_state", "refuses_cpu_checkpoint_v1", "keeps_baselines"},
     ),
     Case("cores in books", Reported(config=STATIC), (31, 32), {"knows_books"}),
     Case("cores in books of s390x", Reported(config=STATIC, architecture="s390x"), (31, 32), {"knows_books"}),
@@ -187,7 +208,7 @@ CASES = [
         Reported(config={"memory_manager_policy": "Static"}),
         (36, 37),
         {"writes_memory_checkpoint_v3"},
-        {"writes_cpu_checkpoint_v4"},
+        {"keeps_baselines"},
     ),
     Case(
         "the gate of a difference is on",

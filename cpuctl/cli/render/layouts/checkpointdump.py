@@ -11,6 +11,7 @@ from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_hol
 from cpuctl.cli.render.tables.resources import memory_table
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.phrases import counted
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
@@ -24,7 +25,11 @@ def blocks(document: answers.CheckpointDump, *, wide: bool) -> Iterator[Block]:
     """Lay out a dump; wide adds UIDs, bytes and the resources allocated to pods for a resize."""
     yield Lines(tuple(file_line(file, wide=wide) for file in document["files"]))
     if cpus := document.get("cpus"):
-        yield from _cpus(cpus, document.get("map"), wide=wide)
+        none = any((each["file"], each["policy"]) == (CPU_FILE, "none") for each in document["files"])
+        if none and not cpus["sharedPool"] and not cpus["holders"]:
+            yield Lines.of("CPU Manager policy none: containers run on all CPUs, and the file lists none")
+        else:
+            yield from _cpus(cpus, document.get("map"), wide=wide)
     if memory := document.get("memory"):
         yield from _memory(memory, wide=wide)
     if pods := document.get("pods"):

@@ -10,6 +10,7 @@ from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.cli.render.tables.start import kubelet_name, verdict_cell
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence
+from cpuctl.option_names import KUBELET_VERSION
 from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     failed = any(each["severity"] == "error" for each in document["findings"] if _is_verdict(each))
     yield Lines.of(start_counts_text(document["summary"], start, stated=failed))
     if _lacks_files(document) and (machine is None or machine["value"] != "live"):
-        yield next_line("on the node", "sudo cpuctl checkpoint verify")
+        yield next_line("on the node", f"sudo cpuctl checkpoint verify{_of_given_release(document)}")
+
+
+def _of_given_release(document: answers.CheckpointVerify) -> str:
+    release = document["sources"].get("kubeletVersion")
+    return f" {KUBELET_VERSION} {release['value']}" if release and release["from"] == "given" else ""
 
 
 def _lacks_files(document: answers.CheckpointVerify) -> bool:

@@ -111,7 +111,7 @@ def _reservation(
     )
     columns = (Column("RESOURCE"), *(Column(name, "right") for name in _HEADINGS))
     yield Table(columns, rows)
-    yield Lines(tuple(_memory_lines(reservation)))
+    yield Lines((*_huge_pages(reservation), *_memory_lines(reservation)))
 
 
 def _rounded(amount: Amount | None, resource: str, *, wide: bool) -> str:
@@ -123,6 +123,18 @@ def _rounded(amount: Amount | None, resource: str, *, wide: bool) -> str:
 
 def _amount(amount: Amount | None) -> str:
     return "?" if amount is None else str(amount["quantity"])
+
+
+def _huge_pages(reservation: answers.Reservation) -> Iterator[Cell]:
+    """Say how much memory is neither reserved nor allocatable, as it is in huge pages."""
+    for line in reservation["resources"]:
+        amounts = [line["capacity"], line["reserved"], line["allocatable"]]
+        if line["resource"] != "memory" or None in amounts:
+            continue
+        capacity, reserved, allocatable = (int(each["number"]) for each in amounts if each)
+        pages = capacity - reserved - allocatable
+        if allocatable and pages > 0:  # too large a reservation would hide them
+            yield Cell(f"Memory in huge pages, which is not allocatable as memory: {byte_text(pages)}")
 
 
 def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:

@@ -187,7 +187,7 @@ def _rule(changes: Sequence[answers.RuleChange]) -> Iterator[str]:
     setting, since = changes[0]["setting"], changes[0]["since"]
     if _is_reworded(changes):
         before, after = sorted(changes, key=lambda change: change["known"])
-        yield f"{setting}: the error for an invalid value changes in {since}"
+        yield f"{setting}: the error message changes in {since}"
         yield f"  before: {before['message']}"
         yield f"  after:  {after['message']}"
         return

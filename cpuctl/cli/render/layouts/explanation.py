@@ -195,9 +195,10 @@ def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     if "reported" not in document:
         return
     stated = document["reported"]
-    often = f" {stated['count']} times," if stated["count"] > 1 else ""
-    when = f" last {stated['lastTimestamp']}" if stated["lastTimestamp"] else ""
+    several = stated["count"] > 1
     where = f" on {stated['node']}" if stated["node"] else ""
+    often = f" {stated['count']} times" if several else ""
+    when = f", {'last ' if several else ''}at {stated['lastTimestamp']}" if stated["lastTimestamp"] else ""
     text = f"by the kubelet{where}{often}{when}: {stated['reason']}: {stated['message']}"
     if stated["agrees"]:
         yield "SAID", Cell(text)

@@ -75,13 +75,18 @@ def _pages_without_success(document: ExplainedDecision) -> Iterator[tuple[Cell, 
             if each["pageKiB"] == kib and each["after"] > each["before"]:
                 by_count.setdefault(each["after"], []).append(each["numaNode"])
                 skipped += [each["allUpTo"]] if each["allUpTo"] < each["after"] else []
-        counts = (f"{count} on {named(CPUSet.of(nodes), 'node')}" for count, nodes in by_count.items())
-        more = f"more, and some numbers above {min(skipped)}," if skipped else "more"
-        result = f"not {_wanted(document)} with up to {', '.join(counts)} ({more} were not tried)"
+        counts = (f"{count} on {_any_of(nodes)}" for count, nodes in by_count.items())
+        between = f", nor was every number above {min(skipped)}" if skipped else ""
+        result = f"not {_wanted(document)} with up to {', '.join(counts)}; more were not tried{between}"
         yield (
             Cell(f"more {size} pages on one NUMA node"),
             Cell(result if by_count else "no NUMA node has memory for them"),
         )
+
+
+def _any_of(nodes: list[int]) -> str:
+    text = named(CPUSet.of(nodes), "node")
+    return f"any of {text}" if len(nodes) > 1 else text
 
 
 def _effect(suggestion: Suggestion, shared: str) -> str:

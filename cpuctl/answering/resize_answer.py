@@ -32,7 +32,7 @@ from cpuctl.engine.resize.effects import (
     restarting,
 )
 from cpuctl.engine.resize.handler import ResizePath
-from cpuctl.engine.resize.obstacles import gate_needed
+from cpuctl.engine.resize.missing_gates import MissingGate
 from cpuctl.engine.resize.outcome import (
     Condition,
     CPUShare,
@@ -46,7 +46,6 @@ from cpuctl.engine.resize.pending import RetriedResize, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
 from cpuctl.golang.durations import duration_text
-from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.operations.resize import Resizes
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
@@ -63,8 +62,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import NextPart, PlanningHeader, UnstartedHeader
     from cpuctl.operations.configuration import NotStartedOutcome
 
-    FixFor = Callable[[str], str]
-    """Writes the options that enable the gates missing for the resize of a pod (by UID), if any."""
+    FixFor = Callable[[Sequence[MissingGate]], str]
+    """Writes the options that enable missing gates, if any."""
 
 
 SOURCE = "KEP-5554"
@@ -84,7 +83,7 @@ def resize_document(
     """
     node, path = resizes.node, resizes.path
     outcomes = [each.outcome for each in resizes.done]
-    pods = [resized_pod(each, resizes, fix_for(each.outcome.request.desired.uid)) for each in resizes.done]
+    pods = [resized_pod(each, resizes, fix_for(each.missing)) for each in resizes.done]
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",
@@ -162,7 +161,7 @@ def _why_not(resizes: Resizes) -> str:
     rules = resizes.path.kubelet
     if resizes.node.policy is None:
         return POLICY_NONE
-    if not rules.exclusive_cpus and rules.release.managers_refuse_resizes:
+    if rules.has_allocator:
         return f"{EXCLUSIVE_CPUS} is off"
     return f"kubelet 1.{rules.minor} does not support it: {SOURCE} adds it"
 
@@ -172,7 +171,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
     request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
-    decision = decision_document(attempted, rules.release)
+    decision = decision_document(attempted)
     return {
         "namespace": pod.namespace,
         "name": pod.name,
@@ -198,7 +197,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
     }
 
 
-def decision_document(attempted: RetriedResize, release: Behaviours) -> answers.ResizeDecision:
+def decision_document(attempted: RetriedResize) -> answers.ResizeDecision:
     """Describe a decision and, for a preview, how the reference implementation differs from it."""
     outcome = attempted.outcome
     verdict = verdict_answer(outcome.verdict)
@@ -207,7 +206,7 @@ def decision_document(attempted: RetriedResize, release: Behaviours) -> answers.
         "decidedBy": outcome.decided_by.value,
         "reason": outcome.reason or None,
         "message": outcome.message or None,
-        "needsGate": gate_needed(outcome.message, release) or None,
+        "needsGate": attempted.missing[0].name if attempted.missing else None,
         "container": verdict.get("container") or None,
         "details": verdict.get("details", {}),
         "where": verdict.get("where"),

@@ -52,12 +52,15 @@ class KnownRelease(TypedDict, total=False):
     """Absent if it is unknown and the configuration cannot be read."""
 
 
-class CheckedNode(TypedDict, total=False):
+class CheckParts(TypedDict, total=False):
     node: PooledNode | UnpooledNode
     """The node as the kubelet sees it; only if the kubelet would start."""
+    next: str
+    """The command that checks the kubelet with its flags if these are unknown and no finding has it as its
+    fix; FLAGS stands for them."""
 
 
-class ConfigCheck(KnownRelease, CheckedNode):
+class ConfigCheck(KnownRelease, CheckParts):
     """Whether the kubelet would start with a configuration on a machine, and what else is wrong with it."""
 
     apiVersion: ApiVersion

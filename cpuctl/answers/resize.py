@@ -52,7 +52,7 @@ class ResizeDecision(TypedDict):
     message: str | None
     """The message of the component that decided."""
     needsGate: str | None
-    """The feature gate that is missing."""
+    """The feature gate that is missing; null if enabling it would not be enough."""
     container: str | None
     """The container whose resize is not made."""
     details: dict[str, int]

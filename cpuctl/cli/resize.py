@@ -32,11 +32,14 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
-from cpuctl.operations.resize import GateOptions, Resizes, resize_pods
+from cpuctl.operations.resize import Resizes, gate_options, resize_pods
 from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpuctl.answers.resize import Resize
+    from cpuctl.engine.resize.missing_gates import MissingGate
     from cpuctl.engine.start import NotStarted
 
 app = command_group()
@@ -125,7 +128,7 @@ def resize(
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
             remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
-    document = _answer(planning, requested, resize_semantics, resizes)
+    document = _answer(planning, requested, resizes)
     emit(document, style)
     if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
@@ -142,9 +145,7 @@ def _require_configuration(planning: Planning, write_state: str) -> None:
         planning.sources.require_configuration()
 
 
-def _answer(
-    planning: Planning, requested: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
-) -> "Resize":
+def _answer(planning: Planning, requested: ResizeInputs, resizes: "Resizes | NotStarted") -> "Resize":
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.answering.resize_answer import not_started_document, resize_document
     from cpuctl.operations.command_lines import check_command, planning_command
@@ -152,9 +153,8 @@ def _answer(
     header = planning_header(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**header}, check_command(planning, resizes))
-    inputs, fix = planning.inputs, partial(_fix, GateOptions(planning, requested, semantics, resizes))
-    capacity = planning_command(inputs, ("plan", option_names.CAPACITY))
-    return resize_document(resizes, header, fix, capacity)
+    capacity = planning_command(planning.inputs, ("plan", option_names.CAPACITY))
+    return resize_document(resizes, header, partial(_fix, planning, requested), capacity)
 
 
 @contextmanager
@@ -196,9 +196,10 @@ def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sour
     return read_planning(inputs, pods_needed=False, sources=sources)
 
 
-def _fix(gates: GateOptions, uid: str) -> str:
+def _fix(planning: Planning, requested: ResizeInputs, missing: "Sequence[MissingGate]") -> str:
     """Write the options that enable what a resize lacks; empty if it lacks nothing."""
-    return shlex.join(word for option in gates.options(uid).items() for word in option)
+    options = gate_options(planning, requested, missing)
+    return shlex.join(word for option in options.items() for word in option)
 
 
 def _done(document: "Resize") -> bool:

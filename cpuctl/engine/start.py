@@ -172,6 +172,13 @@ def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     return Undetermined(f"{unknown}, it would not start: {outcome.error}")
 
 
+def unless_unconfigured(outcome: T, kubelet: Kubelet) -> T | Undetermined:
+    """Turn a start on a node's state files into Undetermined if its kubelet's configuration is unknown."""
+    if not isinstance(outcome, Started) or not kubelet.flags_gap.startswith(NO_CONFIGURATION):
+        return outcome
+    return Undetermined(f"{kubelet.flags_gap}; with the default configuration, it would start")
+
+
 def last_checks(started: Started) -> Started | NotStarted:
     """Make the checks that a kubelet makes once its managers have their state."""
     try:

@@ -17,9 +17,9 @@ RESIZING = (
         texts=(Text("Resize is infeasible for Guaranteed Pods alongside {manager:rest}", 32),),
         meaning="with a static policy the kubelet does not resize Guaranteed pods: their CPUs or memory are "
         "fixed",
-        fix="recreate the pod with the new size, or enable the feature gate "
-        "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory if the "
-        "release has it",
+        fix="recreate the pod with the new size; if no exclusive CPUs change, the feature gate "
+        "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory also helps, in "
+        "releases that have it; no gate changes exclusive CPUs up to 1.37",
         commands=(_RESIZE,),
     ),
     Message(

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cpuctl.engine.explain.explanation import Explanation
     from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Starter
     from cpuctl.engine.explain.searches.huge_pages import MorePages
+    from cpuctl.engine.resize.pending import RetriedResize
     from cpuctl.engine.start import NotStarted, StartResult
     from cpuctl.inputs.pods import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.operations.plan_inputs import Planning
-    from cpuctl.operations.resize import Pending
     from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
@@ -42,7 +42,7 @@ class Explained(Record):
     container: str
     pages: tuple[MorePages, ...]
     state_in_the_way: bool
-    resize: Pending | None
+    resize: RetriedResize | None
     rejection: RejectionEvent | None = None
 
     @property
@@ -111,7 +111,7 @@ def explain_now(started: StartedNode, pod: StoredPod) -> tuple[Planning, Explain
     return planning, explain_pod(planning, choice, lambda _what, _done, _total: None, together=False)
 
 
-def _pending_resize(planning: Planning, uid: str) -> Pending | None:
+def _pending_resize(planning: Planning, uid: str) -> RetriedResize | None:
     # It takes as long to load as everything else, and only running pods have one.
     from cpuctl.operations.resize import pending_resize
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
-from cpuctl.documents.files import STDIN
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
 from cpuctl.records import Record, replace
@@ -15,11 +14,12 @@ from cpuctl.state_names import CPU_FILE
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.missing_gates import MissingGate
     from cpuctl.engine.resize.pending import RetriedResize
-    from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.cgroups.values import CgroupSettings
@@ -39,13 +39,6 @@ class Resizes(Record):
     settings: CgroupSettings
     state_file: str = ""
     warnings: tuple[str, ...] = ()
-
-
-class Pending(Record):
-    """The outcome of a pending resize, and the kubelet's rules for it."""
-
-    attempted: RetriedResize
-    rules: ResizeRules
 
 
 def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) -> Resizes | NotStarted:
@@ -96,96 +89,32 @@ def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Seq
     return resize_all(node, requests, path)
 
 
-class GateOptions:
-    """Returns the options that enable the gates whose absence makes *resizes* fail.
-
-    After one gate another may be missing: each resize is tried again with the gates found so far, until none
-    is missing. All are tried at once, and only once for the same options.
-    """
-
-    def __init__(
-        self, planning: Planning, inputs: ResizeInputs, semantics: Semantics, resizes: Resizes
-    ) -> None:
-        self._planning, self._inputs, self._semantics = planning, inputs, semantics
-        self._lacking = needed_gates(resizes)
-        self._requested: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
-
-    def options(self, uid: str) -> dict[str, str]:
-        """Return gates by the option that sets them, including the given ones; empty if none is missing."""
-        found: dict[str, str] = {}
-        needs: Mapping[str, tuple[str, bool]] = self._lacking
-        done = set()
-        planning, inputs = self._planning, self._inputs
-        while uid in needs and needs[uid] not in done:
-            gate, by_server = needs[uid]
-            done.add(needs[uid])
-            # If nothing is given about the API server, it has the kubelet's gates.
-            apart = by_server and bool(inputs.server.version or inputs.server.gates)
-            option = option_names.API_SERVER_GATES if apart else option_names.FEATURE_GATES
-            found[option] = _with_gate(gate, planning, inputs, apart=apart)
-            if STDIN in inputs.edited:
-                break  # it cannot be read again
-            planning, inputs = _with_options(planning, inputs, found)
-            needs = self._needs(planning, inputs, frozenset(found.items()))
-        return found
-
-    def _needs(
-        self, planning: Planning, inputs: ResizeInputs, options: frozenset[tuple[str, str]]
-    ) -> Mapping[str, tuple[str, bool]]:
-        if options not in self._requested:
-            resizes = resize_pods(planning, inputs, self._semantics)
-            self._requested[options] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
-        return self._requested[options]
-
-
-def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
-    """Return the missing gate of a refused resize, and whether the API server refuses it, by UID."""
-    from cpuctl.engine.resize.obstacles import gate_needed
-    from cpuctl.engine.resize.outcome import DecidedBy
-
-    release = resizes.path.kubelet.release
-    outcomes = [each.outcome for each in resizes.done]
-    return {
-        each.request.desired.uid: (gate, each.decided_by is DecidedBy.API_SERVER)
-        for each in outcomes
-        if (gate := gate_needed(each.message, release))
-    }
-
-
-def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bool) -> str:
-    """Enable a gate and its dependencies among those given for the kubelet or, if *apart*, the API server."""
+def gate_options(planning: Planning, inputs: ResizeInputs, missing: Iterable[MissingGate]) -> dict[str, str]:
+    """Return gates by the option that sets them: the given ones and the missing; empty if none is missing."""
     from cpuctl.inputs.kubelet import server_gates
 
-    given, gates = planning.inputs.kubelet.gates, planning.kubelet.gates
-    if apart:
-        given = inputs.server.gates
-        gates = server_gates(inputs.server, gates, Sources())
-    switched = (*gates.missing(gate), gate)
+    # If nothing is given about the API server, it has the kubelet's gates.
+    apart = bool(inputs.server.version or inputs.server.gates)
+    known = {
+        option_names.FEATURE_GATES: (planning.inputs.kubelet.gates, planning.kubelet.gates),
+        option_names.API_SERVER_GATES: (
+            inputs.server.gates,
+            server_gates(inputs.server, planning.kubelet.gates, Sources()),
+        ),
+    }
+    found: dict[str, str] = {}
+    for each in missing:
+        option = option_names.API_SERVER_GATES if each.by_server and apart else option_names.FEATURE_GATES
+        given, gates = known[option]
+        found[option] = _with_gate(each.name, found.get(option, given), gates)
+    return found
+
+
+def _with_gate(name: str, given: str, gates: FeatureGates) -> str:
+    """Enable a gate and its dependencies among the given ones."""
+    switched = (*gates.missing(name), name)
     others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
     return ",".join((*others, *(f"{each}=true" for each in switched)))
-
-
-def _with_options(
-    planning: Planning, inputs: ResizeInputs, found: Mapping[str, str]
-) -> tuple[Planning, ResizeInputs]:
-    """Apply the options to kubelet and API server, without repeating warnings."""
-    from cpuctl.inputs.configuration import load_setup
-    from cpuctl.inputs.kubelet import read_gates
-
-    server = replace(inputs.server, gates=found.get(option_names.API_SERVER_GATES, inputs.server.gates))
-    inputs = replace(inputs, server=server)
-    gates = found.get(option_names.FEATURE_GATES, planning.inputs.kubelet.gates)
-    setup = replace(planning.loaded.setup, gate_flags=read_gates(gates))
-    kubelet = replace(planning.inputs.kubelet, gates=gates)
-    own = Sources()
-    own.entries |= planning.sources.entries
-    planning = replace(
-        planning,
-        inputs=replace(planning.inputs, kubelet=kubelet),
-        loaded=load_setup(setup, Sources()),
-        sources=own,
-    )
-    return planning, inputs
 
 
 def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
@@ -214,7 +143,7 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     return resizes
 
 
-def pending_resize(planning: Planning, uid: str) -> Pending | None:
+def pending_resize(planning: Planning, uid: str) -> RetriedResize | None:
     """Decide about the pending resize of a running pod; return None if there is none.
 
     Raise UsageError if a policy would have to choose CPUs for it.
@@ -229,8 +158,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     requests = [PodResize(each, each.spec) for each in running.pods if each.spec.uid == uid]
     requests = [each for each in requests if each.is_new and uid in running.node.active]
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
-    found = [Pending(each, path.kubelet) for each in _decided(running.node, requests, path)]
-    return found[0] if found else None
+    return next(iter(_decided(running.node, requests, path)), None)
 
 
 def resize_path(

@@ -18,6 +18,7 @@ from cpuctl.errors import unreadable
 from tests.capture.node_texts import process, written
 from tests.cli.conftest import Cpuctl, Result
 from tests.machine.sysfs_writer import small_machine
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MAIN = f"{HEAD}cpuManagerPolicy: static\nmaxPods: 110.0\nstaticPodPath: manifests\n"
@@ -475,6 +476,31 @@ def test_unknown_flags_are_mentioned_if_the_kubelet_would_start(tmp_path: Path, 
     reported = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
+
+
+@pytest.mark.parametrize(
+    "setting", ["reservedSystemCPUs: '0'", "reservedSystemCPUs: '99'", "cpuManagerPolicy: x"]
+)
+def test_a_check_without_flags_ends_with_the_command_for_one_with_flags(
+    setting: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Whatever the verdict: with the flags it may be another."""
+    config = f"{HEAD}maxPods: 9\n{setting}\n"
+    node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
+    words = ("config", "check", "-m", node, "--kubelet-version", "1.36")
+    shown = cpuctl(*words, columns=300).out.splitlines()
+    [command] = [
+        line.partition(": ")[2] for line in shown if line.startswith(("Next, with", "  fix: cpuctl"))
+    ]
+    assert command == shlex.join(["cpuctl", *words, "--kubelet-args", "FLAGS"])
+    assert [line for line in shown if line.startswith("FLAGS: ")] == [
+        "FLAGS: the kubelet's flags in quotes, unknown here (ps -ww -o args= -C kubelet prints them)"
+    ]
+    given = shlex.split(command.replace("FLAGS", "--max-pods=9"))[1:]
+    answer = json.loads(cpuctl(*given, "-o", "json").out)
+    follow_schema(answer, "configcheck")
+    assert "next" not in answer
+    follow_schema(json.loads(cpuctl(*words, "-o", "json").out), "configcheck")
 
 
 def test_a_start_that_depends_on_unknown_flags_proposes_to_specify_them(

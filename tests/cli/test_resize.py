@@ -138,6 +138,22 @@ def test_tables_of_resizes(name: str, width: int, cpuctl: Cpuctl, snapshot: Snap
     assert [line for line in own if len(line) > width] == []
 
 
+TABLES = {
+    "grows": "CONTAINER CPU MEMORY RESTART GUARANTEED BEFORE AFTER ADDED",
+    "with a delay": "CONTAINER CPU MEMORY RESTART GUARANTEED BEFORE AFTER REMOVED",
+    "below what was promised": "CONTAINER CPU MEMORY GUARANTEED BEFORE AFTER",
+    "memory alone": "CONTAINER CPU MEMORY RESTART BEFORE AFTER",
+    "no exclusive CPUs requested": "CONTAINER CPU MEMORY RESTART BEFORE AFTER",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_empty_columns_are_left_out(name: str, cpuctl: Cpuctl) -> None:
+    lines = resize(cpuctl, *ANSWERS[name], columns=160).out.splitlines()
+    [headings] = [line.split() for line in lines if line.startswith("CONTAINER")]
+    assert headings == TABLES[name].split()
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS[name])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.engine.resize.obstacles import _NEEDED
+from cpuctl.engine.resize.missing_gates import _NEEDED
 from tests.cli.conftest import Cpuctl
 
 CONFIG = (
@@ -25,38 +25,58 @@ IN_PLACE = "InPlacePodVerticalScaling"
 POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 DECLARED = "NodeDeclaredFeatures"
 V35 = ("--kubelet-version", "1.35")
-V36, V32 = ("--kubelet-version", "1.36"), ("--kubelet-version", "1.32")
+V38, V36, V32 = (("--kubelet-version", release) for release in ("1.38", "1.36", "1.32"))
 GATES, SERVER = "--feature-gates", "--apiserver-feature-gates"
 DB = ("-T", "db=2/2,1Gi")
 MORE_CPUS = (*DB, "--set", "db:cpu=3")
+MORE_SHARED = ("-T", "db=500m/500m,1Gi", "--set", "db:cpu=700m")
+SHARED = ("-T", "db=1/2,1Gi", "--set", "db:cpu=2/3")
 WHOLE_POD = ("-f", "whole.json", "--set", "whole:cpu=3/4")
 GATED: dict[str, tuple[tuple[str, ...], str]] = {
-    "exclusive CPUs": ((*V36, *MORE_CPUS), f"{GATES} {EXCLUSIVE}=true"),
+    "exclusive CPUs": ((*V38, *MORE_CPUS), f"{GATES} {EXCLUSIVE}=true"),
+    "a preview of exclusive CPUs": ((*V36, *MORE_CPUS, "--preview"), f"{GATES} {EXCLUSIVE}=true"),
+    "shared CPUs": ((*V36, *MORE_SHARED), f"{GATES} {EXCLUSIVE}=true"),
+    "exclusive CPUs for the first time": (
+        (*V36, "-T", "db=500m/500m,1Gi", "--set", "db:cpu=2"),
+        f"{GATES} {EXCLUSIVE}=true",
+    ),
     "with another gate": (
-        (*V36, *MORE_CPUS, GATES, "MemoryQoS=true"),
+        (*V38, *MORE_CPUS, GATES, "MemoryQoS=true"),
         f"{GATES} MemoryQoS=true,{EXCLUSIVE}=true",
     ),
     "switched off": (
-        (*V36, *MORE_CPUS, GATES, f"{EXCLUSIVE}=false,MemoryQoS=true"),
+        (*V36, *MORE_SHARED, GATES, f"{EXCLUSIVE}=false,MemoryQoS=true"),
         f"{GATES} MemoryQoS=true,{EXCLUSIVE}=true",
+    ),
+    "no room yet": (
+        (*V38, *DB, "-T", "web=12/12,1Gi", "--set", "db:cpu=4"),
+        f"{GATES} {EXCLUSIVE}=true",
+    ),
+    "the memory of a pod with exclusive CPUs, before its own gate": (
+        ("--kubelet-version", "1.33", *DB, "--set", "db:memory=2Gi", *MEMORY),
+        f"{GATES} {EXCLUSIVE}=true",
     ),
     "exclusive memory": (
         (*V36, *DB, "--set", "db:memory=2Gi", *MEMORY),
         f"{GATES} {EXCLUSIVE_MEMORY}=true",
     ),
     "an old release": (
-        (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true"),
+        (*V32, *MORE_SHARED, GATES, f"{IN_PLACE}=true"),
         f"{GATES} {IN_PLACE}=true,{EXCLUSIVE}=true",
     ),
-    "no resizes": ((*V32, *MORE_CPUS), f"{GATES} {IN_PLACE}=true,{EXCLUSIVE}=true"),
-    "no resizes, the oldest": (("--kubelet-version", "1.27", *MORE_CPUS), f"{GATES} {IN_PLACE}=true"),
+    "no resizes": ((*V32, *MORE_SHARED), f"{GATES} {IN_PLACE}=true,{EXCLUSIVE}=true"),
+    "no resizes, the oldest": (("--kubelet-version", "1.27", *MORE_SHARED), f"{GATES} {IN_PLACE}=true"),
     "no resizes of shared CPUs": (
-        (*V32, "-T", "db=1/2,1Gi", "--set", "db:cpu=2/3"),
+        (*V32, *SHARED),
         f"{GATES} {IN_PLACE}=true",
     ),
     "an API server with different gates": (
-        (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true", SERVER, f"{IN_PLACE}=false"),
+        (*V32, *MORE_SHARED, GATES, f"{IN_PLACE}=true", SERVER, f"{IN_PLACE}=false"),
         f"{SERVER} {IN_PLACE}=true {GATES} {IN_PLACE}=true,{EXCLUSIVE}=true",
+    ),
+    "a kubelet with different gates": (
+        (*V32, *SHARED, GATES, "MemoryQoS=true", SERVER, f"{IN_PLACE}=true"),
+        f"{GATES} MemoryQoS=true,{IN_PLACE}=true",
     ),
     "pod-level resources": ((*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false"), f"{GATES} {POD_LEVEL}=true"),
     "pod-level resources, before the release that enables what they need": (
@@ -76,6 +96,7 @@ GATED: dict[str, tuple[tuple[str, ...], str]] = {
         f"{SERVER} {POD_LEVEL}=true",
     ),
 }
+HALF = {"limits": {"cpu": "500m", "memory": "1Gi"}}
 WHOLE = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -110,3 +131,51 @@ def test_a_rejected_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: 
     assert after["start"]["outcome"] == "Started"
     assert before["pods"][0]["needsGate"]
     assert after["pods"][0]["needsGate"] is None
+
+
+USELESS: dict[str, tuple[str, ...]] = {
+    "no allocator": (*V36, *MORE_CPUS),
+    "no allocator, fewer CPUs": (*V36, *DB, "--set", "db:cpu=1"),
+    "no allocator, and exclusive CPUs become shared": (*V36, *DB, "--set", "db:cpu=1500m"),
+    "no allocator, and one NUMA node": (
+        *(*V36, *MORE_CPUS),
+        *("--kubelet-args", "--topology-manager-policy=restricted"),
+    ),
+    "no allocator in an old release": (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true"),
+    "no allocator, and no resizes": (*V32, *MORE_CPUS),
+    "no allocator, and no resizes in the oldest": ("--kubelet-version", "1.27", *MORE_CPUS),
+    "below the baseline": (*V38, *DB, "--set", "db:cpu=1"),
+    "another class": (*V32, *DB, "--set", "db:cpu=2/6"),
+}
+
+
+@pytest.mark.parametrize("case", USELESS)
+def test_no_gate_is_proposed_if_it_does_not_help(cpuctl: Cpuctl, tmp_path: Path, case: str) -> None:
+    """The pod can only be recreated."""
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    words = ("resize", "-q", "-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml")
+    result = cpuctl(*words, *USELESS[case], "-o", "json", cwd=tmp_path)
+    answer = json.loads(result.out)
+    [pod] = answer["pods"]
+    assert (result.code, pod["needsGate"], pod["fix"]) == (3, None, None)
+    assert pod["outcome"] in ("Infeasible", "Forbidden")
+    assert answer["next"] == "kubectl replace --force -f FILE"
+
+
+def test_no_gate_is_proposed_if_a_policy_chooses_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Policies do not take part in resizes: with the gate there would be no answer at all."""
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    words = ("resize", "-q", "-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml")
+    result = cpuctl(*words, *V38, *MORE_CPUS, "--policy", "katalyst", "-o", "json", cwd=tmp_path)
+    assert (result.code, json.loads(result.out)["pods"][0]["fix"]) == (3, None)
+
+
+def test_an_edited_pod_on_standard_input(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Everything that is missing is found although the input can only be read once."""
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    pods = ("-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml", *V32)
+    whole = json.dumps(WHOLE | {"spec": {"containers": [{"name": "a", "resources": HALF}]}})
+    (tmp_path / "whole.json").write_text(whole)
+    words = ("resize", "-q", *pods, "-f", "whole.json", "--edited", "-")
+    result = cpuctl(*words, cwd=tmp_path, stdin=whole.replace("500m", "700m").encode())
+    assert f"  fix: {GATES} {IN_PLACE}=true,{EXCLUSIVE}=true" in result.out.splitlines()

@@ -27,6 +27,11 @@ def node(tmp_path: Path) -> tuple[str, ...]:
 
 
 RELEASE = ("--kubelet-version", "1.36")
+CHECK = "cpuctl config check -m node --kubelet-version 1.36"
+NO_CONFIGURATION = (
+    "no kubelet configuration was found: node: /var/lib/kubelet/config.yaml does not exist; with the default "
+    "configuration, it would start"
+)
 
 
 def test_two_plans_with_unknown_outcomes_are_not_called_the_same(
@@ -102,3 +107,58 @@ def test_granted_resizes_are_read_from_an_archive_too(cpuctl: Cpuctl, tmp_path: 
     for state in (at, tmp_path / "node.tar.gz"):
         error = cpuctl(*words, "--state", str(state)).err
         assert f"error: {state}: allocated_pods_state: the kubelet panics on this file" in error
+
+
+@pytest.fixture
+def unconfigured(tmp_path: Path) -> Path:
+    """Return a directory with the recording ``node``: a machine with state files, but no configuration."""
+    with tarfile.open("fixtures/machines/2s-2numa-32cpu.tar.xz") as archive:
+        archive.extractall(tmp_path / "node", filter="data")
+    state = tmp_path / "node/var/lib/kubelet/cpu_manager_state"
+    state.parent.mkdir(parents=True)
+    state.write_text('{"policyName":"none","defaultCpuSet":"","checksum":1353318690}')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "following"),
+    [
+        (("config", "check", "-m", "node"), f"  fix: {CHECK} --kubelet-config FILE"),
+        (("checkpoint", "verify", "node"), f"  see: {CHECK}"),
+        (("checkpoint", "repair", "node"), f"  see: {CHECK}"),
+    ],
+)
+def test_without_a_configuration_the_start_on_state_files_is_unknown(
+    words: tuple[str, ...], following: str, unconfigured: Path, cpuctl: Cpuctl
+) -> None:
+    """The defaults are an assumption: the node's kubelet runs with something else."""
+    answer = json.loads(cpuctl(*words, *RELEASE, "-q", "-o", "json", cwd=unconfigured).out)
+    answer = json.loads(cpuctl(*words, *RELEASE, "-q", "-o", "json", cwd=unconfigured).out)
+    start = answer.get("proof", answer)["start"]
+    assert (start["outcome"], start["why"]) == ("Undetermined", NO_CONFIGURATION)
+    shown = cpuctl(*words, *RELEASE, "-q", cwd=unconfigured, columns=300)
+    assert (shown.code, following in shown.out.splitlines()) == (3, True)
+    for given in ("--kubelet-config", "k.yaml"), ("--kubelet-args", "--cpu-manager-policy=none"):
+        (unconfigured / "k.yaml").write_text(HEAD)
+        known = cpuctl(*words, *RELEASE, *given, "-q", cwd=unconfigured)
+        assert (known.code, "would start" in known.out or "starts" in known.out) == (0, True)
+
+
+def test_without_a_configuration_no_file_is_repaired(unconfigured: Path, cpuctl: Cpuctl) -> None:
+    state = unconfigured / "node/var/lib/kubelet/cpu_manager_state"
+    state.write_text(state.read_text().replace("1353318690", "5"))
+    shown = cpuctl("checkpoint", "repair", "node", *RELEASE, "-q", cwd=unconfigured, columns=300)
+    assert shown.code == 3
+    assert f"not changed: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
+    assert "  fix: cpuctl checkpoint repair node --kubelet-version 1.36 --kubelet-config FILE\n" in shown.out
+
+
+@pytest.mark.parametrize(
+    "words", [("config", "check", "-m", "node"), ("checkpoint", "new", "-m", "node", *RELEASE)]
+)
+def test_without_state_files_the_defaults_are_assumed(
+    words: tuple[str, ...], unconfigured: Path, cpuctl: Cpuctl
+) -> None:
+    (unconfigured / "node/var/lib/kubelet/cpu_manager_state").unlink()
+    shown = cpuctl(*words, "-q", cwd=unconfigured)
+    assert (shown.code, "Kubelet 1.36 would start." in shown.out) == (0, True)

@@ -158,14 +158,14 @@ def _document(
     sources: Sources, release: KubeletVersion | None, start: Start, findings: Sequence[ConfigRemark]
 ) -> answers.ConfigCheck:
     kubelet: answers.KnownRelease = {} if release is None else {"kubelet": {"version": str(release)}}
-    node: answers.CheckedNode = {}
+    parts: answers.CheckParts = {}
     unseen = not_checked(release.minor if release else None)
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigCheck",
         "sources": sources,
         **kubelet,
-        **node,
+        **parts,
         "start": start,
         "summary": counts(findings),
         "findings": [finding_answer(finding) for finding in findings],

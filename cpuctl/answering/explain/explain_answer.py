@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from cpuctl.engine.explain.scenario import Replay
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
+    from cpuctl.engine.resize.pending import RetriedResize
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.explain import Explained
     from cpuctl.operations.plan_inputs import Planning
-    from cpuctl.operations.resize import Pending
     from cpuctl.pods.reading.events import RejectionEvent
 
 
@@ -90,14 +90,14 @@ def _policy_shares(explained: Explained) -> bool:
     return without and explained.admission.qos.qos_class is QosClass.GUARANTEED
 
 
-def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
+def _pending(planning: Planning, pending: RetriedResize | None) -> answers.PendingResize | None:
     """Describe the outcome of a running pod's pending resize; None if no resize is pending."""
     if pending is None:
         return None
 
     from cpuctl.answering.resize_answer import decision_document
 
-    decision = decision_document(pending.attempted, pending.rules.release)
+    decision = decision_document(pending)
     return {**decision, "command": planning_command(planning.inputs, ("resize",))}
 
 

@@ -83,7 +83,7 @@ def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
         planning.sources.require_configuration()
     changes, case = made_files(planning)
     kubelet = kubelet_answer(planning.kubelet, case.reader)
-    proof = None if any(change.refused for change in changes) else case.verdict()
+    proof = None if any(change.refused for change in changes) else case.verdict(made=True)
     document = change_document(changes, case.owners, planning.sources.entries, kubelet, proof)
     commit(document, changes, writing, planning.sources, style)
 

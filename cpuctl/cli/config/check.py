@@ -24,7 +24,7 @@ from cpuctl.cli.panels import INPUT
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.sources import UNKNOWN_FLAGS, Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import CheckpointInputs
 
 if TYPE_CHECKING:
@@ -96,10 +96,23 @@ def check(
         state=state, machine=machine, memory=memory, kubelet=kubelet, driver_arguments=driver_args
     )
     document = check_configuration(given, source, cgroup, sources)
+    if command := _with_flags(document, given, sources):
+        document["next"] = command
     print_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
         raise typer.Exit(EXIT_NO)
+
+
+def _with_flags(document: "ConfigCheck", inputs: CheckpointInputs, sources: Sources) -> str:
+    """Return the command to continue with if the kubelet's flags are unknown, unless a fix has it."""
+    if UNKNOWN_FLAGS not in sources.entries:
+        return ""
+
+    from cpuctl.operations.command_lines import CONFIG_CHECK, checkpoint_commands
+
+    command = checkpoint_commands(inputs)(f"{CONFIG_CHECK} {option_names.KUBELET_ARGS} FLAGS")
+    return "" if any(command == each["fix"] for each in document["findings"]) else command
 
 
 def _is_clean(document: "ConfigCheck", *, strict: bool) -> bool:

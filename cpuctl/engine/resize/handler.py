@@ -85,7 +85,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
         return replace(early, shares=_shares(node, request.desired, before))
     by_allocator = path.kubelet.allocates and node.policy is not None
     found = _by_allocator(node, request, path) if by_allocator else _by_admission(node, request.desired)
-    unfollowed = _unfollowed(node, request.desired) if isinstance(found.verdict, Admitted) else ()
+    unfollowed = unfollowed_by(node, request.desired) if isinstance(found.verdict, Admitted) else ()
     return ResizeOutcome(
         request=request,
         result=_result(found, path, unfollowed),
@@ -261,7 +261,7 @@ def _shares(node: Node, pod: StoredPod, before: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _unfollowed(node: Node, pod: StoredPod) -> tuple[str, ...]:
+def unfollowed_by(node: Node, pod: StoredPod) -> tuple[str, ...]:
     """Name the containers that hold a different number of CPUs than they are due now."""
     if node.cpu.rules.divides(pod):
         return ()

@@ -10,13 +10,7 @@ from collections.abc import Mapping
 from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.resize.outcome import Obstacle
-from cpuctl.engine.resize.rules import (
-    EXCLUSIVE_CPUS,
-    EXCLUSIVE_MEMORY,
-    IN_PLACE,
-    POD_LEVEL,
-    ResizeRules,
-)
+from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -28,15 +22,6 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 _NOTHING = Quantity()
-
-
-_NEEDED = {
-    "alongside CPU Manager": EXCLUSIVE_CPUS,
-    "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
-    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled": POD_LEVEL,
-    "InPlacePodVerticalScaling is disabled": IN_PLACE,
-    "InPlacePodVerticalScaling is off": IN_PLACE,
-}
 
 
 class KubeletResize(Record):
@@ -146,13 +131,6 @@ def _swaps(pod: StoredPod, container: Container) -> bool:
         side.get("memory", _NOTHING) for side in (container.resources.requests, container.resources.limits)
     )
     return request != limit
-
-
-def gate_needed(message: str, release: Behaviours) -> str:
-    """Return the missing gate behind the message of a refused resize; empty for other reasons."""
-    if "alongside Memory Manager" in message:
-        return EXCLUSIVE_MEMORY if release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS
-    return next((gate for text, gate in _NEEDED.items() if text in message), "")
 
 
 def whole_node(

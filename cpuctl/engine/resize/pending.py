@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Verdict
 from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.missing_gates import MissingGate, missing_gates
 from cpuctl.engine.resize.outcome import ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
@@ -26,12 +27,14 @@ _NOTHING = Quantity()
 class RetriedResize(Record):
     """The outcome of a resize after ``attempts`` attempts.
 
-    ``reference`` is the reference implementation's answer to the first attempt, if it differs.
+    ``reference`` is the reference implementation's answer to the first attempt, if it differs. ``missing``
+    are the gates that would let a refused resize through, in the order in which they are missed.
     """
 
     outcome: ResizeOutcome
     reference: ResizeOutcome | None
     attempts: int = 1
+    missing: tuple[MissingGate, ...] = ()
 
 
 def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> list[RetriedResize]:
@@ -40,7 +43,8 @@ def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> l
     for request in requests:
         before = node.copy()
         outcome = decide(node, request, path)
-        done.append(RetriedResize(outcome, _reference(before, outcome, path)))
+        missing = missing_gates(before, outcome, path)
+        done.append(RetriedResize(outcome, _reference(before, outcome, path), missing=missing))
         while outcome.result.accepted and _retry(node, done, path):
             pass
     return done

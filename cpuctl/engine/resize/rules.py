@@ -24,9 +24,9 @@ class ResizeRules(Record):
     """A kubelet 1.*minor*.*patch*: the gates that are on, and the managers with a static policy.
 
     ``exclusive_cpus`` and ``exclusive_memory`` are the gates that allow resizing exclusive CPUs and memory
-    of static managers, ``allocates`` shows whether the former have an allocator: it is a preview. ``swap``
-    means that Burstable pods may swap; ``minds_static_memory`` that a static Memory Manager is an obstacle,
-    as 1.32 intended (it compared the policy with a different spelling).
+    of static managers; with ``preview`` the former have an allocator in every release. ``swap`` means that
+    Burstable pods may swap; ``minds_static_memory`` that a static Memory Manager is an obstacle, as 1.32
+    intended (it compared the policy with a different spelling).
     """
 
     minor: int = 36
@@ -38,7 +38,7 @@ class ResizeRules(Record):
     pod_level_resources: bool = True
     exclusive_cpus: bool = False
     exclusive_memory: bool = False
-    allocates: bool = False
+    preview: bool = False
     static_cpus: bool = False
     static_memory: bool = False
     swap: bool = False
@@ -55,7 +55,6 @@ class ResizeRules(Record):
         preview: bool = False,
     ) -> Self:
         """Return the rules of a release; with *preview* its gate enables the allocator, released or not."""
-        exclusive = gates.enabled(EXCLUSIVE_CPUS)
         release = gates.release
         return cls(
             minor=gates.minor,
@@ -65,9 +64,9 @@ class ResizeRules(Record):
             init_containers=gates.enabled(INIT_CONTAINERS),
             pod_level=gates.enabled(POD_LEVEL),
             pod_level_resources=_takes_effect(gates, "PodLevelResources"),
-            exclusive_cpus=exclusive,
+            exclusive_cpus=gates.enabled(EXCLUSIVE_CPUS),
             exclusive_memory=_frees_memory(gates),
-            allocates=exclusive and (release.resizes_exclusive_cpus or preview),
+            preview=preview,
             static_cpus=config.cpu_manager_policy == "static",
             static_memory=config.memory_manager_policy == "Static",
             swap=_swaps(gates, config, cgroup_version),
@@ -79,6 +78,16 @@ class ResizeRules(Record):
     def release(self) -> Behaviours:
         """The behaviours that are specific to this release."""
         return behaviours(self.minor, self.patch, self.turned)
+
+    @property
+    def has_allocator(self) -> bool:
+        """Whether exclusive CPUs can follow a container's size, if their gate is on."""
+        return self.preview or self.release.resizes_exclusive_cpus
+
+    @property
+    def allocates(self) -> bool:
+        """Whether exclusive CPUs follow a container's size."""
+        return self.exclusive_cpus and self.has_allocator
 
     @property
     def conditions(self) -> bool:

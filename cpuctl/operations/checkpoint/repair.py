@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.audit.commands import bring_online
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import readable_part
@@ -26,6 +27,7 @@ from cpuctl.engine.state_repair import (
     repair_memory_state,
 )
 from cpuctl.errors import InputError
+from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
@@ -114,6 +116,8 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 
 def _of_start(outcome: NotStarted) -> Refused:
     another = "" if isinstance(outcome, Undetermined) else " for another reason"
+    if isinstance(outcome, Undetermined) and outcome.text.startswith(NO_CONFIGURATION):
+        return Refused(start_notes(outcome), f"{REPAIR} {option_names.KUBELET_CONFIG} FILE")
     return Refused(
         start_notes(outcome, another),
         "fix that first (cpuctl config check), or drain the node and delete its state files",

@@ -65,15 +65,23 @@ class CheckpointCase(Record):
     reader: StateReader
     answers: PodResources | None = None
 
-    def verdict(self) -> StateVerdict:
-        """Determine whether the kubelet starts on these files."""
+    def verdict(self, *, made: bool = False) -> StateVerdict:
+        """Determine whether the kubelet starts on these files: the node's, or *made* for its kubelet.
+
+        Without any configuration it is unknown whether the node's kubelet starts: only new files are made for
+        the default one.
+        """
+        from cpuctl.engine.start import unless_unconfigured
         from cpuctl.engine.state_checks.verify import verify_states
         from cpuctl.inputs.starting_state import read_by_others
 
         texts = {state.file_name: state.text for state in self.states}
         others = read_by_others(texts, self.host.kubelet, self.reader.initial_containers)
         found = replace(found_states(self.states, self.reader), by_others=others)
-        return verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
+        verdict = verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
+        if made or not self.states:
+            return verdict
+        return replace(verdict, start=unless_unconfigured(verdict.start, self.host.kubelet))
 
 
 def lacks_states(case: CheckpointCase) -> bool:

@@ -53,8 +53,8 @@ def test_default_rules_are_those_of_1_36_with_default_settings() -> None:
         ({"PodLevelResources": False}, {}, {}, {"pod_level_resources": False}),
         ({OBSERVED_GENERATION: False}, {}, {}, {"observes_generation": False}),
         ({EXCLUSIVE_CPUS: True}, {}, {}, {"exclusive_cpus": True}),
-        ({EXCLUSIVE_CPUS: True}, {}, {"preview": True}, {"exclusive_cpus": True, "allocates": True}),
-        ({}, {}, {"preview": True}, {}),
+        ({EXCLUSIVE_CPUS: True}, {}, {"preview": True}, {"exclusive_cpus": True, "preview": True}),
+        ({}, {}, {"preview": True}, {"preview": True}),
         ({EXCLUSIVE_MEMORY: True}, {}, {}, {"exclusive_memory": True}),
         ({}, {"cpu_manager_policy": "static"}, {}, {"static_cpus": True}),
         ({}, {"memory_manager_policy": "Static"}, {}, {"static_memory": True}),
@@ -75,7 +75,7 @@ def test_every_gate_and_policy_changes_its_own_rule(
 @pytest.mark.parametrize(
     ("minor", "gates", "changes"),
     [
-        (38, {EXCLUSIVE_CPUS: True}, {"exclusive_cpus": True, "allocates": True}),
+        (38, {EXCLUSIVE_CPUS: True}, {"exclusive_cpus": True}),
         (34, {EXCLUSIVE_CPUS: True}, {"exclusive_cpus": True}),
         (33, {EXCLUSIVE_CPUS: True}, {"exclusive_cpus": True, "exclusive_memory": True}),
         (32, {"PodLevelResources": True}, {"pod_level_resources": True}),
@@ -86,6 +86,23 @@ def test_what_a_gate_means_depends_on_the_release(
     minor: int, gates: Mapping[str, bool], changes: Mapping[str, object]
 ) -> None:
     assert differences(rules(minor, gates), rules(minor)) == changes
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "preview", "has_allocator", "allocates"),
+    [
+        (38, {EXCLUSIVE_CPUS: True}, False, True, True),
+        (38, {}, False, True, False),
+        (36, {EXCLUSIVE_CPUS: True}, False, False, False),
+        (36, {EXCLUSIVE_CPUS: True}, True, True, True),
+        (36, {}, True, True, False),
+    ],
+)
+def test_an_allocator_needs_its_gate(
+    minor: int, gates: Mapping[str, bool], *, preview: bool, has_allocator: bool, allocates: bool
+) -> None:
+    of = rules(minor, gates, preview=preview)
+    assert (of.has_allocator, of.allocates) == (has_allocator, allocates)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import (
     CONFIGURATION,
     findings_block,
@@ -38,6 +38,8 @@ def blocks(document: ConfigCheck, *, wide: bool, alone: bool = True) -> Iterator
     failed = any(each["severity"] == "error" for each in stated)
     counts = start_counts_text(document["summary"], document["start"], stated=failed)
     yield Lines.of(counts, _unchecked(document, wide=wide))
+    if command := document.get("next"):
+        yield Lines((next_cell("with the kubelet's flags", command), *placeholder_cells([command])))
 
 
 def _unchecked(document: ConfigCheck, *, wide: bool) -> str:

@@ -172,20 +172,22 @@ def _closing(document: DecidedResize, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"cpu_manager_state after the resize: {after['cpuManagerState']}")
 
 
+_OF_CPUS: Final = ("GUARANTEED", "BEFORE", "AFTER", "ADDED", "REMOVED")
+_COLUMNS: Final = ("CONTAINER", "CPU", "MEMORY", "RESTART", *_OF_CPUS)
+_NO_CELL: Final = Cell("")
 _ARROW = " -> "
 _LIFTED = -1
 
 
 def resources_table(pod: ResizedPod) -> Table:
-    """Show one row per container: the changes to its resources and CPUs."""
-    columns = ("CONTAINER", "CPU", "MEMORY", "RESTART", "GUARANTEED", "BEFORE", "AFTER", "ADDED", "REMOVED")
+    """Show one row per container: the changes to its resources and CPUs; empty columns are left out."""
     granted = pod["outcome"] in ("Admitted", "NoEffect")
     rows = [_row(container, granted=granted) for container in pod["containers"]]
     if pod["podLevel"] is not None:
         rows.insert(0, {"CONTAINER": Cell("(pod)"), **_amounts(pod["podLevel"]["resources"])})
+    used = [name for name in _COLUMNS if any(row.get(name, _NO_CELL).text not in ("", "-") for row in rows)]
     return Table(
-        tuple(Column(name) for name in columns),
-        tuple(tuple(row.get(column, Cell("")) for column in columns) for row in rows),
+        tuple(map(Column, used)), tuple(tuple(row.get(name, _NO_CELL) for name in used) for row in rows)
     )
 
 

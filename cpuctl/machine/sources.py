@@ -18,6 +18,8 @@ from cpuctl.phrases import some_of
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpuctl.machine.foreign.form import FormContent
     from cpuctl.machine.support.must_gather import GatheredFiles
     from cpuctl.machine.support.view import SupportArchive
@@ -38,6 +40,7 @@ _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersio
 """How a report of ``dracpu gatherinfo`` may begin; the order of its members is not guaranteed."""
 _OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _PROFILE = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?PerformanceProfile\b', re.MULTILINE)
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily mistaken for a machine."""
@@ -229,20 +232,48 @@ def _from_directory(path: Path, node: str) -> MachineSource:
         return _read_collected(DirectoryTree(path), str(path))
     found = _recordings_in(path)
     if len(found) > 1:
-        names = some_of([each.name for each in found])
-        raise InputError(
-            f"contains several recordings ({names}), expected one",
-            where=str(path),
-            hint="specify one of them",
-        )
+        raise _several(path, found)
     if found:
         return _read_collected(DirectoryTree(found[0]), str(found[0]))
 
     from cpuctl.machine.support.must_gather import DIRECTORIES, UnpackedFiles
 
-    if source := _from_must_gather(UnpackedFiles(path, DIRECTORIES), node):
+    try:
+        source = _from_must_gather(UnpackedFiles(path, DIRECTORIES), node)
+    except InputError:
+        if len(packed := _packed_in(path)) > 1:
+            raise _several(path, packed) from None
+        raise
+    if source:
         return source
+    if len(packed := _packed_in(path)) > 1:
+        raise _several(path, packed)
     raise InputError("no sys/ in this directory", where=str(path), hint=_ACCEPTED)
+
+
+def _several(path: Path, found: Sequence[Path]) -> InputError:
+    from shlex import quote
+
+    names = some_of([str(each.relative_to(path)) for each in found])
+    return InputError(
+        f"contains several recordings ({names}), expected one",
+        where=str(path),
+        hint=f"specify one of them, or check all: cpuctl fleet check {quote(str(path))}",
+    )
+
+
+def _packed_in(path: Path) -> list[Path]:
+    """List the archives in a directory for a fleet, or in its ``recordings``."""
+    directories = (path, path / "recordings")
+    with suppress(OSError):
+        return sorted(
+            each
+            for directory in directories
+            if directory.is_dir()
+            for each in directory.iterdir()
+            if each.name.endswith(_ARCHIVES) and each.is_file()
+        )
+    return []
 
 
 def _from_must_gather(files: GatheredFiles, node: str) -> MachineSource | None:

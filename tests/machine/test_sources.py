@@ -113,7 +113,24 @@ def test_a_directory_of_several_recordings_is_not_a_recording(tmp_path: Path) ->
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path))
     assert str(error.value) == f"{tmp_path}: contains several recordings (a, b, c, ...), expected one"
-    assert error.value.hint == "specify one of them"
+    assert error.value.hint == f"specify one of them, or check all: cpuctl fleet check {tmp_path}"
+
+
+@pytest.mark.parametrize("below", ["", "recordings/"])
+def test_directory_with_several_archives_names_them_instead_of_following_their_links(
+    tmp_path: Path, below: str
+) -> None:
+    (tmp_path / "elsewhere.tar.xz").write_bytes(b"")
+    directory = tmp_path / "fleet"
+    (directory / below).mkdir(parents=True)
+    for name in ("a", "b"):
+        (directory / f"{below}{name}.tar.xz").symlink_to("../" * (1 + below.count("/")) + "elsewhere.tar.xz")
+    with pytest.raises(InputError) as error:
+        read_machine(str(directory))
+    assert error.value.message == (
+        f"contains several recordings ({below}a.tar.xz, {below}b.tar.xz), expected one"
+    )
+    assert error.value.hint == f"specify one of them, or check all: cpuctl fleet check {directory}"
 
 
 def test_a_bad_file_is_reported_with_its_source(tmp_path: Path) -> None:

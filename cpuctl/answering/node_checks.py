@@ -9,7 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
-from cpuctl.inputs.state_files import CheckpointInputs
+from cpuctl.inputs.state_files import NO_STATE_FILES, CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.command_lines import checkpoint_commands
 from cpuctl.records import replace
@@ -107,12 +107,7 @@ def verify_state(
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import (
-        NO_STATE_FILES,
-        lacks_states,
-        read_checkpoint_case,
-        read_host,
-    )
+    from cpuctl.operations.checkpoint.states import lacks_states, read_checkpoint_case, read_host
 
     requested = inputs
     try:

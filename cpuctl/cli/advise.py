@@ -101,7 +101,7 @@ SnippetOption = Annotated[
         "--snippet",
         metavar="N",
         min=1,
-        help="Print only the fields to change for row N, as a KubeletConfiguration: a file for --config-dir.",
+        help="Print only the settings of row N, as a KubeletConfiguration: a file for --config-dir.",
     ),
 ]
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _USUAL = f"/{STATE_DIRECTORY}"
 _ARCHIVES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 _TAR, _HEAD = slice(257, 262), 262
+NO_STATE_FILES = "the state files are not in the recording"
+_COLLECT = "read them on the node, or record it there: sudo cpuctl capture NODE.tar.gz"
 _EXPECTED = (
     "expected cpu_manager_state, memory_manager_state or another kubelet state file (see cpuctl checkpoint "
     "--help), the directory that contains them, or a recording"
@@ -107,6 +109,8 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
             origin = "capture"
         sources.add(_member(state.file_name), state.source, origin)
     if not found and name:
+        if is_recording(name):
+            raise InputError(NO_STATE_FILES, where=source_name(name), hint=_COLLECT)
         raise InputError("contains no state file", where=source_name(name), hint=_EXPECTED)
     return found
 

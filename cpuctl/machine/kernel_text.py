@@ -25,7 +25,9 @@ Not compiled yet: few commands look for one.
 """
 _GROUP = 8  # hexadecimal digits between two commas of a CPU map
 _SIZE_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", "vendor_id")
+_VENDOR_KEY = "vendor_id"
+"""The vendor on x86 and s390x; other architectures do not print it."""
+_MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", _VENDOR_KEY)
 _PACKAGE_KEY = "physical id"
 _CPUINFO_LINE = re.compile(
     rf"^[ \t]*+(?P<key>{'|'.join((_PACKAGE_KEY, *_MODEL_KEYS))})[ \t]*+:(?P<value>.*)$", re.MULTILINE
@@ -145,10 +147,11 @@ class ProcessorSummary(Record):
 
     model_name: str | None = None
     sockets: int = 0
+    vendor: str | None = None
 
 
 def parse_cpuinfo(text: str) -> ProcessorSummary:
-    """Read the processor's name (the key depends on the architecture) and count ``physical id``s.
+    """Read the processor's name (the key depends on the architecture) and vendor; count ``physical id``s.
 
     Only non-negative ids count, as in cAdvisor (``machine/machine.go``).
     """
@@ -161,4 +164,4 @@ def parse_cpuinfo(text: str) -> ProcessorSummary:
         elif key != _PACKAGE_KEY and value:
             names.setdefault(key, value)
     known = (names[key] for key in _MODEL_KEYS if key in names)
-    return ProcessorSummary(model_name=next(known, None), sockets=len(sockets))
+    return ProcessorSummary(next(known, None), len(sockets), names.get(_VENDOR_KEY))

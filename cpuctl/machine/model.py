@@ -20,6 +20,7 @@ MAX_CPUS = 8192
 MAX_NUMA_NODES = 1024
 """The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
 
+_S390X, _IBM = "s390x", "IBM/"
 CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/node"
 """Where the kernel lists CPUs and NUMA nodes, as paths from the root."""
 
@@ -132,11 +133,11 @@ class Machine(Record):
 
     ``offline`` are the CPUs that are present but not online. ``hugepages`` counts pages by page size in KiB
     (``reserved_hugepages``: those that are free on some node but reserved by a process), ``cpuinfo_sockets``
-    counts the ``physical id``s of /proc/cpuinfo. If ``cores_known`` is False, each CPU is its own core only
-    because siblings are not recorded. ``caches_known`` is False if caches, or the CPUs that share level-3
-    caches, are not recorded; ``hugepages_known`` is False if the huge pages of some NUMA node are not
-    recorded: unrecorded ones may exist. ``numa_known`` is False if no NUMA node is recorded and nothing shows
-    that the kernel has none. ``findings`` are what is unusual.
+    counts the ``physical id``s of /proc/cpuinfo, ``vendor`` is its ``vendor_id``. If ``cores_known`` is
+    False, each CPU is its own core only because siblings are not recorded. ``caches_known`` is False if
+    caches, or the CPUs that share level-3 caches, are not recorded; ``hugepages_known`` is False if the huge
+    pages of some NUMA node are not recorded: unrecorded ones may exist. ``numa_known`` is False if no NUMA
+    node is recorded and nothing shows that the kernel has none. ``findings`` are what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -154,12 +155,20 @@ class Machine(Record):
     reserved_hugepages: Mapping[int, int] = {}
     cpuinfo_sockets: int = 0
     model_name: str | None = None
+    vendor: str | None = None
     architecture: str | None = None
     cores_known: bool = True
     caches_known: bool = True
     hugepages_known: bool = True
     numa_known: bool = True
     findings: tuple[MachineFinding, ...] = ()
+
+    @property
+    def may_have_books(self) -> bool:
+        """Whether CPUs can be in books and drawers: on s390x, or if the architecture is unknown."""
+        if self.architecture:
+            return self.architecture == _S390X
+        return self.vendor is None or self.vendor.startswith(_IBM)
 
     def checked(self) -> Self:
         """Return the machine; raise ValueError if its parts contradict each other."""

@@ -360,6 +360,7 @@ def read_machine_files(tree: Tree) -> Machine:
         reserved_hugepages=read_hugepages(files, _HUGEPAGES, "resv_hugepages"),
         cpuinfo_sockets=processor.sockets,
         model_name=processor.model_name,
+        vendor=processor.vendor,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
         caches_known=any(cache.level is not None for cache in caches)
         and all(cache.sharing_known for cache in caches if cache.level == _L3),

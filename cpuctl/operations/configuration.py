@@ -198,7 +198,7 @@ def compare_versions(
         uses_drop_ins=uses_drop_ins,
         flags=frozenset(flags_of(loaded.setup.arguments).names)
         | ({"config-dir"} if uses_drop_ins else set()),
-        architecture=source.machine.architecture or "",
+        may_have_books=source.machine.may_have_books,
         cgroup_version=found_cgroup_version(source),
         cpu_state_v1=any((each.file_name, each.inspection.format) == (CPU_FILE, "V1") for each in states),
     )

@@ -11,7 +11,7 @@ EXIT_CODES = (
     ("2", "Usage error: the command line is invalid."),
     ("3", "The answer is no, or there are findings; 0 with --exit-zero."),
     ("4", "An input cannot be used: the message shows the file, the position in it and what was expected."),
-    ("5", "The node denied access or a change; nothing was changed."),
+    ("5", "Something is denied or not available; the node was not changed."),
     ("6", "Something was changed and could not be fully restored; the message shows what."),
     ("130", "Interrupted (Ctrl-C)."),
     ("141", "Broken pipe: the reader of the output has closed it."),

@@ -39,6 +39,7 @@ from tests.support.state_files import (
 
 V1 = '{"policyName":"static","defaultCpuSet":"0-3","entries":{"aaaa":"4-5","cccc":"6-7"},"checksum":0}'
 Checkpoint = Callable[..., Result]
+GATHERED = "fixtures/openshift/must-gather.tar.xz"
 
 
 @pytest.fixture
@@ -246,3 +247,20 @@ def test_without_state_files_a_hint_says_what_to_specify(cpuctl: Cpuctl) -> None
     nothing = cpuctl("checkpoint", "dump", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q")
     assert (nothing.code, nothing.out) == (4, "")
     assert "there are no state files\nhint: specify a state file" in nothing.err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("dump", GATHERED), "on the node: sudo cpuctl checkpoint dump"),
+        (("dump", "-m", GATHERED), "on the node: sudo cpuctl checkpoint dump"),
+        (
+            ("migrate", GATHERED, "--to", "1.33"),
+            "read them on the node, or record it there: sudo cpuctl capture",
+        ),
+    ],
+)
+def test_a_must_gather_has_no_state_files(words: tuple[str, ...], hint: str, cpuctl: Cpuctl) -> None:
+    nothing = cpuctl("checkpoint", *words, "-q")
+    assert (nothing.code, nothing.out) == (4, "")
+    assert f"error: {GATHERED}: the state files are not in the recording\nhint: {hint}" in nothing.err

@@ -333,3 +333,21 @@ def test_show_reports_like_check_where_shared_containers_run(config: Config) -> 
     (line,) = (line for line in checked.out.splitlines() if line.startswith("Burstable and BestEffort"))
     assert line in shown.out.splitlines()
     assert "Burstable and BestEffort" not in config("show", *MACHINE).out
+
+
+def test_the_fix_of_an_option_in_a_flag_is_written_as_in_the_flag(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    options, machine = "full-pcpus-only=yes", ("-m", "synthetic:2s2n4c2t")
+    flags = f"--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options={options}"
+    answer = cpuctl("config", "check", *machine, "--kubelet-args", flags, "-q")
+    assert "\n  fix: full-pcpus-only=true\n" in answer.out
+    fixed = cpuctl("config", "check", *machine, "--kubelet-args", flags.replace("yes", "true"), "-q")
+    assert fixed.out.startswith("Kubelet 1.36 would start")
+
+
+@pytest.mark.parametrize(("reserved", "count"), [("0-1,16-17", 2), ("0,17", 2), ("0-3,16", 4)])
+def test_reserved_cpus_that_are_offline_are_replaced_by_as_many_as_are_left(
+    reserved: str, count: int, cpuctl: Cpuctl
+) -> None:
+    flags = ("--kubelet-args", f"--cpu-manager-policy=static --reserved-cpus={reserved}")
+    answer = cpuctl("config", "check", "-m", "synthetic:1s1n4c2t", *flags, "-q")
+    assert f"cpuctl config reserve --cpu-count {count} -m" in answer.out

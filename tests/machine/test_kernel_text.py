@@ -51,12 +51,21 @@ READABLE = [
     Case(parse_meminfo, "MemTotal:  16 kB\nMemFree: 4 kB\n", MemoryTotals(16384, 4096)),
     Case(parse_meminfo, "\nNode 3 MemTotal:  16 kB\nNode 3 MemUsed: 1 kB\n", MemoryTotals(16384, None)),
     Case(parse_cpuinfo, "", ProcessorSummary()),
+    Case(
+        parse_cpuinfo,
+        "vendor_id\t: GenuineIntel\nmodel name\t: A\n",
+        ProcessorSummary("A", 0, "GenuineIntel"),
+    ),
     Case(parse_cpuinfo, "model name\t: A\nmodel name\t: B\n", ProcessorSummary("A", 0)),
     Case(parse_cpuinfo, "physical id : 0\nphysical id : 1\nphysical id : 0\n", ProcessorSummary(None, 2)),
     Case(parse_cpuinfo, "physical id\t: 0\r\n  physical id:1\nmy physical id : 2", ProcessorSummary(None, 2)),
     Case(parse_cpuinfo, "model name\nmodel name :\n\nmodel name : A: B \n", ProcessorSummary("A: B", 0)),
     Case(parse_cpuinfo, "physical id\t: -1\n", ProcessorSummary(None, 0)),
-    Case(parse_cpuinfo, "vendor_id : IBM/S390\nprocessor 0: version = FF\n", ProcessorSummary("IBM/S390", 0)),
+    Case(
+        parse_cpuinfo,
+        "vendor_id : IBM/S390\nprocessor 0: version = FF\n",
+        ProcessorSummary("IBM/S390", 0, "IBM/S390"),
+    ),
     Case(parse_cpuinfo, "cpu\t: POWER9\nmodel\t: 9006\n", ProcessorSummary("POWER9", 0)),
 ]
 

@@ -73,3 +73,21 @@ def test_parts_that_contradict_each_other(
     numa_nodes = tuple(NumaNode(id=number, cpus=cpus(text)) for number, text in nodes)
     with pytest.raises(ValueError, match=f"^{want}$"):
         Machine(cpus=tuple(map(cpu, members)), numa_nodes=numa_nodes).checked()
+
+
+@pytest.mark.parametrize(
+    ("architecture", "vendor", "expected"),
+    [
+        (None, None, True),
+        (None, "GenuineIntel", False),
+        (None, "IBM/S390", True),
+        ("s390x", "IBM/S390", True),
+        ("aarch64", None, False),
+        ("x86_64", "AuthenticAMD", False),
+    ],
+)
+def test_books_are_possible_on_s390x_and_unknown_architectures(
+    architecture: str | None, vendor: str | None, expected: bool
+) -> None:
+    machine = Machine(cpus=(cpu(0),), architecture=architecture, vendor=vendor)
+    assert machine.may_have_books == expected

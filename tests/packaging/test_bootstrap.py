@@ -165,6 +165,14 @@ def test_scripts_run_in_any_posix_shell(script: str) -> None:
     assert (FOLDER / script).read_text().startswith("#!/bin/sh\n")
 
 
+@pytest.mark.parametrize(
+    "unit", sorted({*FOLDER.rglob("*.service"), *FOLDER.rglob("*.conf"), WATCH}), ids=str
+)
+def test_no_unit_assumes_a_flag_of_the_kubelet(unit: Path) -> None:
+    """A healthy kubelet without a drop-in directory would be kept from starting."""
+    assert not re.search(r"CPUCTL_INPUTS=|cpuctl .*--(?:config-dir|kubelet-)", unit.read_text())
+
+
 def cloud_config() -> dict[str, Any]:
     text = (FOLDER / "cloud-config.yaml").read_text()
     assert text.startswith("#cloud-config\n")

@@ -186,8 +186,11 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 
 
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
-    """Return where a finding's setting is set."""
-    return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
+    """Return where a finding's setting is set; the fix of an option in a flag is written as in the flag."""
+    where = place_of(loaded, lint.place) or ""
+    if where.startswith("--") and (option := _OPTION.fullmatch(lint.fix)):
+        lint = replace(lint, fix=f"{option['name']}={option['value']}")
+    return lint.at(SettingPlace(path_name(lint.place), where))
 
 
 def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
@@ -197,6 +200,7 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
     return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
 
 
+_OPTION = re.compile(r'(?P<name>[\w-]+): "(?P<value>[^"]*)"')
 RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "

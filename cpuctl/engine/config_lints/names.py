@@ -243,7 +243,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
         place=(field, name),
         expected="true or false",
         detected=value,
-        message=f"option {name} is a boolean: {quoted(value)} is neither true nor false in Go",
+        message=f"option {name} is a boolean, not {quoted(value)}",
         fix=f'{name}: "true"',
     )
 

@@ -101,8 +101,8 @@ class VersionChanges(NamedTuple):
 class ChangeSubject(NamedTuple):
     """A configuration, the gates it sets in files and flags, the set fields, the flags, and the node.
 
-    ``architecture`` is what ``uname -m`` prints, empty if it is unknown. ``cpu_state_v1``: cpu_manager_state
-    has format 1.
+    ``may_have_books``: its architecture is s390x or unknown. ``cpu_state_v1``: its cpu_manager_state has
+    format 1.
     """
 
     config: KubeletConfiguration
@@ -110,7 +110,7 @@ class ChangeSubject(NamedTuple):
     set_fields: frozenset[str] = frozenset()
     uses_drop_ins: bool = False
     flags: frozenset[str] = frozenset()
-    architecture: str = ""
+    may_have_books: bool = True
     cgroup_version: int | None = None
     cpu_state_v1: bool = False
 
@@ -122,7 +122,7 @@ class ChangeSubject(NamedTuple):
             self.set_fields,
             drop_ins=self.uses_drop_ins,
             gates=self.gates,
-            books=self.architecture in ("", "s390x"),
+            books=self.may_have_books,
             cpu_state_v1=self.cpu_state_v1,
         )
 

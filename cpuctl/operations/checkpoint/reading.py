@@ -11,7 +11,14 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.state_files import StateInput, StatePlace, as_state, is_recording, read_states
+from cpuctl.inputs.state_files import (
+    NO_STATE_FILES,
+    StateInput,
+    StatePlace,
+    as_state,
+    is_recording,
+    read_states,
+)
 from cpuctl.operations.checkpoint.states import load_owners
 from cpuctl.pods.rules import PodRules
 
@@ -44,6 +51,9 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:
+        if source is not None and source.gathered is not None:
+            hint = "on the node: sudo cpuctl checkpoint dump"
+            raise InputError(NO_STATE_FILES, where=machine, hint=hint)
         hint = "specify a state file, a directory with state files, or a recording of a node that has them"
         raise InputError("there are no state files", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:

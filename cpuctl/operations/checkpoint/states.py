@@ -15,6 +15,7 @@ from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pod_resources import refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import (
+    NO_STATE_FILES,
     CheckpointInputs,
     StateInput,
     StatePlace,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from cpuctl.pods.rules import PodRules
 
 _State = TypeVar("_State")
-
-NO_STATE_FILES = "the state files are not in the recording"
 
 
 class KubeletHost(Record):

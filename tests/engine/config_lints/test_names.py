@@ -172,7 +172,7 @@ CASES = [
         Severity.ERROR,
         "cpuManagerPolicyOptions.full-pcpus-only",
         Reported(config=static({"full-pcpus-only": "yes"})),
-        'option full-pcpus-only is a boolean: "yes" is neither true nor false in Go',
+        'option full-pcpus-only is a boolean, not "yes"',
         expected="true or false",
         detected="yes",
         fix='full-pcpus-only: "true"',

@@ -106,7 +106,7 @@ class Node(Copied):
         self.gone: dict[str, frozenset[str]] = {}
         self.stale: frozenset[str] = frozenset()
         self.forgets_pods = True
-        self.drops_what_inits_lack = True
+        self.ignores_missing_devices_of_inits = True
         self.last_seen: dict[str, StoredPod] = {}
         self.hugepages_known = True
         self.what_if: WhatIf | None = None
@@ -410,7 +410,9 @@ class Node(Copied):
         """Return what happens to a pod whose init containers request devices that the node does not have."""
         requested = {name for each in pod.init_containers for name in each.resources.requests}
         missing = (
-            "" if self.drops_what_inits_lack else next((each for each in unknown if each in requested), "")
+            ""
+            if self.ignores_missing_devices_of_inits
+            else next((each for each in unknown if each in requested), "")
         )
         return f"; if the node has none, this kubelet rejects the pod (OutOf{missing})" if missing else ""
 

@@ -81,7 +81,7 @@ class PodLevelRules(Record):
             restores_cpus=release.restores_pod_level_cpus,
             restores_memory=release.restores_pod_level_memory,
             hints_at_held_memory=release.pod_scope_memory_hints_after_restart,
-            passes_over=release.passes_over_pod_level_pods,
+            passes_over=release.skips_pod_level_pods,
         )
 
     def divides(self, pod: StoredPod) -> bool:

@@ -249,7 +249,7 @@ def _read_topology_option(name: str, value: str, gates: FeatureGates) -> int:
         raise SettingError(f"unknown Topology Manager Policy option: {quoted(name)}", _TOPOLOGY_FIELD, name)
     gate = TOPOLOGY_STAGE_GATES.get(stage)
     if gate is not None and not gates.enabled(gate):
-        small = gates.release.writes_topology_options_small
+        small = gates.release.lowercases_topology_errors
         words = (
             f"topology manager policy {stage}-level options"
             if small

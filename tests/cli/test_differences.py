@@ -239,7 +239,7 @@ SHOWN: Mapping[str, Shown] = {
     "enables_pod_level_resources": facts(
         pod(LEVEL, SMALL), "dropped by the API server", "QoS class Guaranteed"
     ),
-    "tells_pod_level_limits_inside": facts(
+    "shows_pod_level_limits_inside": facts(
         pod(LEVEL, SMALL),
         "downward API a limits.cpu 8",
         "downward API a limits.cpu 2",
@@ -300,7 +300,7 @@ SHOWN: Mapping[str, Shown] = {
         *RESIZES,
         text=pod("", BOTH + ", resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]"),
     ),
-    "minds_lower_memory_limits": resize(
+    "restarts_for_lower_memory_limits": resize(
         "p/a:memory=1Gi/1500Mi", DONE, "memory limits cannot be decreased", *RESIZES, text=pod("", BOTH)
     ),
     "lowers_memory_limits": resize(
@@ -325,7 +325,7 @@ SHOWN: Mapping[str, Shown] = {
         "default/p a 1 ",
         {"p.yaml": f"{pod('', f', resources: {EXACT}')}{RUNNING}"},
     ),
-    "drops_what_inits_lack": Shown(
+    "ignores_missing_devices_of_inits": Shown(
         ("plan", *NODE, "-f", "p.yaml"),
         "(use --devices); if the node has none, this kubelet rejects the pod (OutOfvendor/device)",
         "",

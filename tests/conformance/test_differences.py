@@ -146,7 +146,7 @@ def unnamed_claims() -> bool:
 
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "counts_claims_that_no_container_names": (37, unnamed_claims),
-    "drops_what_inits_lack": (30, unknown_devices),
+    "ignores_missing_devices_of_inits": (30, unknown_devices),
     "fits_zero_requests": (28, overdrawn),
     "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),

@@ -65,7 +65,7 @@ def test_differences_consider_server_and_node() -> None:
         "lifts_quota_of_exclusive_cpus",
         "enables_pod_level_resources",
         "pod_level_hugepages",
-        "tells_pod_level_limits_inside",
+        "shows_pod_level_limits_inside",
         "takes_cfs_periods",
         "protects_memory_by_class",
         "memory_throttling_is_opt_in",

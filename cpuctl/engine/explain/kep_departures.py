@@ -51,7 +51,7 @@ def _managers(replay: Replay) -> Iterator[KnownDefect]:
     if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
         return
     served = any(placed.exclusive for placed in replay.admission.placements)
-    if served and not kubelet.gates.release.passes_over_pod_level_pods:
+    if served and not kubelet.gates.release.skips_pod_level_pods:
         yield KnownDefect(
             "KEP-5526 says containers of such a pod get nothing exclusive without its gate: true since "
             "1.34, but 1.32 and 1.33 still give them exclusive resources",

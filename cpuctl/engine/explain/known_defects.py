@@ -204,8 +204,10 @@ MOST_PODS = 64
 
 _OF_WORDS = frozenset({"lowers_oom_scores_of_sidecars", "reports_missing_cpu_count", "reports_no_free_cores"})
 """Differences in the text of a refusal, or in what is reported for an admitted pod."""
-_OF_INIT_CONTAINERS = frozenset({"drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"})
-_OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})
+_OF_INIT_CONTAINERS = frozenset(
+    {"ignores_missing_devices_of_inits", "keeps_sidecars_apart", "knows_sidecars"}
+)
+_OF_POD_LEVEL = frozenset({"skips_pod_level_pods"})
 
 
 def release_notes(replay: Replay) -> Iterator[KnownDefect]:

@@ -237,7 +237,7 @@ class _Review(Record):
         """Refuse a lower memory limit, as one release does."""
         old, new = (each.resources.limits.get("memory") for each in (before, after))
         release = self.server.release
-        if not release.minds_lower_memory_limits or release.lowers_memory_limits:
+        if not release.restarts_for_lower_memory_limits or release.lowers_memory_limits:
             return
         if old is None or new is None or not new < old:
             return

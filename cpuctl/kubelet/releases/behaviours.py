@@ -27,13 +27,13 @@ class Behaviours(Record):
     delays_scale_down: bool
     drop_ins: bool
     drop_ins_without_variable: bool
-    drops_what_inits_lack: bool
     fits_zero_requests: bool
     floors_distribution_by_hint: bool
     forbids_whole_containers: bool
     forgets_removed_pods: bool
     has_gate_of_exclusive_memory: bool
     has_resize_subresource: bool
+    ignores_missing_devices_of_inits: bool
     ignores_topology_options_of_none: bool
     keeps_allocated_pods: bool
     keeps_baselines: bool
@@ -43,6 +43,7 @@ class Behaviours(Record):
     knows_sidecars: bool
     leaves_resize_capacity_to_server: bool
     limits_shares_to_whole_groups: bool
+    lowercases_topology_errors: bool
     lowers_memory_limits: bool
     lowers_oom_scores_of_sidecars: bool
     managers_read_requests: bool
@@ -50,11 +51,9 @@ class Behaviours(Record):
     managers_refuse_resizes: bool
     memory_throttling_is_opt_in: bool
     merges_drop_ins_as_text: bool
-    minds_lower_memory_limits: bool
     names_gate_of_pod_level_resizes: bool
     odd_requests_fit_caches: bool
     orders_pending_resizes: bool
-    passes_over_pod_level_pods: bool
     pod_scope_memory_hints_after_restart: bool
     refuses_cgroup_v1_by_default: bool
     refuses_claims_of_static_pods: bool
@@ -70,13 +69,14 @@ class Behaviours(Record):
     resizes_exclusive_cpus: bool
     resizes_pods_with_counted_claims: bool
     resizes_sidecars: bool
+    restarts_for_lower_memory_limits: bool
     restarts_for_memory_requests: bool
     restores_pod_level_cpus: bool
     restores_pod_level_memory: bool
     returns_actuated_error: bool
+    skips_pod_level_pods: bool
     spreads_over_real_cores: bool
     walks_only_nodes_with_devices: bool
-    writes_topology_options_small: bool
 
 
 @cache

@@ -133,7 +133,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "managers_refuse_by_resource": lambda use: use.static,
     "managers_refuse_resizes": lambda use: use.static,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
-    "passes_over_pod_level_pods": lambda use: use.static,
+    "skips_pod_level_pods": lambda use: use.static,
     "ignores_topology_options_of_none": lambda use: not use.topology and use.topology_options,
     "merges_drop_ins_as_text": lambda use: use.drop_ins,
     "odd_requests_fit_caches": lambda use: PREFER_UNCORE in use.options,
@@ -145,7 +145,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "reports_missing_cpu_count": lambda use: use.static_cpus,
     "reports_no_free_cores": lambda use: FULL_PCPUS_ONLY in use.options,
     "walks_only_nodes_with_devices": lambda use: use.topology and use.many_nodes,
-    "writes_topology_options_small": lambda use: use.topology_options,
+    "lowercases_topology_errors": lambda use: use.topology_options,
     "pod_scope_memory_hints_after_restart": lambda use: (
         use.static_memory and use.pod_scope and use.pod_level_managers
     ),

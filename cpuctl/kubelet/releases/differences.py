@@ -159,7 +159,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="verified",
         cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
     ),
-    "drops_what_inits_lack": Difference(
+    "ignores_missing_devices_of_inits": Difference(
         since=31,
         area="admission",
         before="a pod is rejected (reason OutOf followed by the device name) if an init container requests "
@@ -206,9 +206,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "managers_refuse_resizes": Difference(
         since=32,
         area="in-place resize",
-        before="the kubelet resizes Guaranteed pods under static managers, but their CPUs and memory stay "
-        "as allocated",
-        after="the kubelet rejects resizes of Guaranteed pods under static managers",
+        before="under a static CPU or Memory Manager, the kubelet resizes Guaranteed pods, but their CPUs "
+        "and memory stay as allocated",
+        after="under a static CPU or Memory Manager, the kubelet rejects resizes of Guaranteed pods",
         source="kubelet.go, 1.32",
         evidence="documented",
     ),
@@ -244,7 +244,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="kuberuntime_manager.go, 1.33",
         evidence="documented",
     ),
-    "minds_lower_memory_limits": Difference(
+    "restarts_for_lower_memory_limits": Difference(
         since=33,
         area="in-place resize",
         before="memory limits can be lowered",
@@ -263,8 +263,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "managers_refuse_by_resource": Difference(
         since=34,
         area="in-place resize",
-        before="a CPU or Memory Manager with a static policy blocks resizes of every resource",
-        after="a CPU or Memory Manager with a static policy blocks only resizes of its own resource",
+        before="a static CPU or Memory Manager blocks resizes of every resource",
+        after="a static CPU or Memory Manager blocks only resizes of its own resource",
         source="handlers.go, 1.34",
         evidence="documented",
     ),
@@ -296,17 +296,17 @@ DIFFERENCES: Mapping[str, Difference] = {
     "managers_read_requests": Difference(
         since=35,
         area="exclusive CPUs",
-        before="with InPlacePodVerticalScaling, static managers give a running container the "
-        "allocatedResources in its status, and nothing if these are missing",
-        after="static managers use the requests that the kubelet has granted, regardless of the status",
+        before="with InPlacePodVerticalScaling, static CPU and Memory Managers allocate what a running "
+        "container's status shows as allocatedResources, and nothing if that is missing",
+        after="static CPU and Memory Managers allocate what the kubelet has granted, and ignore the status",
         source="policy_static.go, 1.35",
         evidence="documented",
     ),
     "names_gate_of_pod_level_resizes": Difference(
         since=35,
         area="in-place resize",
-        before="pods with pod-level resources cannot be resized",
-        after="the error names the feature gate that is required to resize pods with pod-level resources",
+        before="the error for resizing a pod with pod-level resources says that such pods cannot be resized",
+        after="the error for resizing a pod with pod-level resources names the feature gate that this needs",
         source="KEP-5419",
         evidence="documented",
     ),
@@ -326,7 +326,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="KEP-1287",
         evidence="documented",
     ),
-    "writes_topology_options_small": Difference(
+    "lowercases_topology_errors": Difference(
         since=33,
         area="topology manager",
         before="the error for a Topology Manager option is capitalized (Policy Alpha-level Options)",
@@ -416,7 +416,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="documented",
         gate="PodLevelResources",
     ),
-    "tells_pod_level_limits_inside": Difference(
+    "shows_pod_level_limits_inside": Difference(
         since=34,
         area="pod-level resources",
         before="downward API variables of a container without a limit show the node's allocatable resources",
@@ -483,7 +483,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="verified",
         cases=("1.31/fresh uncore-15-allowed", "1.32/fresh uncore-15"),
     ),
-    "passes_over_pod_level_pods": Difference(
+    "skips_pod_level_pods": Difference(
         since=34,
         area="pod-level resources",
         before="containers of a pod with spec.resources get exclusive CPUs and memory like any others",

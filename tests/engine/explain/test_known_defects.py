@@ -307,7 +307,7 @@ def test_skipped_differences_would_change_nothing(monkeypatch: pytest.MonkeyPatc
 def test_differences_of_init_containers_and_pod_level_resources_are_tried_if_pods_have_them() -> None:
     level = resources("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
     assert "knows_sidecars" not in without_effect(reported(scenario(MACHINE, pod(app(), init("cpu=1")))))
-    name = "passes_over_pod_level_pods"
+    name = "skips_pod_level_pods"
     assert name not in without_effect(reported(scenario(MACHINE, pod(app(), pod_level=level))))
 
 

@@ -103,6 +103,12 @@ def test_files_are_short() -> None:
     assert long == {}
 
 
+def test_test_files_are_short() -> None:
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    lengths = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in files}
+    assert {path: length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
 # Import cycles
 
 

@@ -22,19 +22,14 @@ from cpuctl.errors import NodeAccessError, NotRestoredError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
-from cpuctl.records import replace
 from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.support.state_files import (
-    CPU_STATE,
-    GONE,
     KUBELET,
     MACHINE,
-    MEMORY_STATE,
     RUNNING,
-    block,
-    cpus,
     write_pods,
     write_states,
+    write_states_with_a_removed_pod,
 )
 
 ON_36 = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
@@ -45,21 +40,8 @@ Checkpoint = Callable[..., Result]
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """Return a directory with two files that need a repair: a pod in them no longer exists."""
-    odd = replace(
-        CPU_STATE,
-        default_cpu_set=cpus("0,4,6-8,12,14-15"),
-        entries={**CPU_STATE.entries, GONE: {"c": cpus("3,11")}},
-    )
-    nodes = {**MEMORY_STATE.machine_state}
-    table = nodes[0].memory_map["memory"]
-    taken = replace(table, reserved=table.reserved + (1 << 30), free=table.free - (1 << 30))
-    nodes[0] = replace(nodes[0], number_of_assignments=2, memory_map={"memory": taken})
-    memory = replace(
-        MEMORY_STATE, machine_state=nodes, entries={**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
-    )
     write_pods(tmp_path / "running.json")
-    return write_states(tmp_path / "state", odd, memory)
+    return write_states_with_a_removed_pod(tmp_path / "state")
 
 
 @pytest.fixture
@@ -515,57 +497,3 @@ def test_new_files_are_not_written_over_existing_ones(checkpoint: Checkpoint, tm
     assert checkpoint(*words).code == 0
     assert {*contents(tmp_path / "new")} == {*FILES}
     assert checkpoint(*words).code == 2
-
-
-def test_a_recording_is_not_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
-    words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
-    shown = cpuctl(*words).out.splitlines()
-    assert shown[-2:] == [
-        "Nothing was written; use --write-state DIR to write new files.",
-        "Next, on the node: sudo cpuctl checkpoint repair --kubelet-version 1.36 --yes",
-    ]
-    assert cpuctl(*words, "--yes").code == 2
-    assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0
-
-
-def test_a_migration_of_a_recording_is_for_its_node_and_not_verified(cpuctl: Cpuctl) -> None:
-    words = ("checkpoint", "migrate", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
-    assert cpuctl(*words).out.splitlines()[-3:] == [
-        "Not verified on a machine (use -m MACHINE).",
-        "Nothing was written; use --write-state DIR to write new files.",
-        "Next, on the node: sudo cpuctl checkpoint migrate --to 1.37 -m live --yes",
-    ]
-    assert cpuctl(*words, "--yes").code == 2
-
-
-def test_a_migration_names_the_file_that_prevents_it(cpuctl: Cpuctl) -> None:
-    answer = cpuctl(
-        "checkpoint", "migrate", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--to", "1.37", "-q"
-    )
-    assert answer.code == 3
-    assert "memory_manager_state: not changed: cpu_manager_state must be repaired first\n" in answer.out
-    assert answer.out.count("  fix: ") == 1
-
-
-def test_a_recorded_node_is_repaired_with_the_same_options(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    node, gates = "fixtures/nodes/v2-2-numa", "PodLevelResources=true"
-    pods = ("--pods", f"{node}/pods.json", "--kubelet-version", "1.36", "--feature-gates", gates)
-    words = (f"{node}/node.tar.xz", *pods, "--config-dir", str(tmp_path), "-q")
-    on_node = f"--config-dir DIR --kubelet-version 1.36 --feature-gates {gates} --pods FILE --yes"
-    assert cpuctl("checkpoint", "repair", *words).out.splitlines()[-2:] == [
-        f"Next, on the node: sudo cpuctl checkpoint repair {on_node}",
-        "FILE, DIR: copied from here to the node",
-    ]
-
-
-def test_a_migration_reports_what_is_wrong_with_each_file(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    repaired = str(tmp_path / "repaired")
-    node = "fixtures/nodes/v2-2-numa/node.tar.xz"
-    made = cpuctl("checkpoint", "repair", node, "--kubelet-version", "1.36", "--write-state", repaired, "-q")
-    assert made.code == 0
-    words = ("checkpoint", "migrate", repaired, "-m", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
-    lines = cpuctl(*words).out.splitlines()
-    refused = next(line for line in lines if "memory_manager_state: not changed: " in line)
-    assert '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"' in refused
-    assert "CPU manager" not in refused

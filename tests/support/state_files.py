@@ -121,3 +121,15 @@ def write_pods(path: Path, *pods: Mapping[str, Any]) -> Path:
     items = list(pods or RUNNING)
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path
+
+
+def write_states_with_a_removed_pod(directory: Path) -> Path:
+    """Write two files that need a repair: a pod in them no longer exists."""
+    entries = {**CPU_STATE.entries, GONE: {"c": cpus("3,11")}}
+    cpu = replace(CPU_STATE, default_cpu_set=cpus("0,4,6-8,12,14-15"), entries=entries)
+    nodes = {**MEMORY_STATE.machine_state}
+    table = nodes[0].memory_map["memory"]
+    taken = replace(table, reserved=table.reserved + (1 << 30), free=table.free - (1 << 30))
+    nodes[0] = replace(nodes[0], number_of_assignments=2, memory_map={"memory": taken})
+    blocks = {**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
+    return write_states(directory, cpu, replace(MEMORY_STATE, machine_state=nodes, entries=blocks))

@@ -1,0 +1,61 @@
+"""State files of recordings: changed only on their node, and named if they prevent a migration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Cpuctl
+
+
+def test_a_recording_is_not_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
+    words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
+    shown = cpuctl(*words).out.splitlines()
+    assert shown[-2:] == [
+        "Nothing was written; use --write-state DIR to write new files.",
+        "Next, on the node: sudo cpuctl checkpoint repair --kubelet-version 1.36 --yes",
+    ]
+    assert cpuctl(*words, "--yes").code == 2
+    assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0
+
+
+def test_a_migration_of_a_recording_is_for_its_node_and_not_verified(cpuctl: Cpuctl) -> None:
+    words = ("checkpoint", "migrate", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
+    assert cpuctl(*words).out.splitlines()[-3:] == [
+        "Not verified on a machine (use -m MACHINE).",
+        "Nothing was written; use --write-state DIR to write new files.",
+        "Next, on the node: sudo cpuctl checkpoint migrate --to 1.37 -m live --yes",
+    ]
+    assert cpuctl(*words, "--yes").code == 2
+
+
+def test_a_migration_names_the_file_that_prevents_it(cpuctl: Cpuctl) -> None:
+    answer = cpuctl(
+        "checkpoint", "migrate", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--to", "1.37", "-q"
+    )
+    assert answer.code == 3
+    assert "memory_manager_state: not changed: cpu_manager_state must be repaired first\n" in answer.out
+    assert answer.out.count("  fix: ") == 1
+
+
+def test_a_recorded_node_is_repaired_with_the_same_options(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node, gates = "fixtures/nodes/v2-2-numa", "PodLevelResources=true"
+    pods = ("--pods", f"{node}/pods.json", "--kubelet-version", "1.36", "--feature-gates", gates)
+    words = (f"{node}/node.tar.xz", *pods, "--config-dir", str(tmp_path), "-q")
+    on_node = f"--config-dir DIR --kubelet-version 1.36 --feature-gates {gates} --pods FILE --yes"
+    assert cpuctl("checkpoint", "repair", *words).out.splitlines()[-2:] == [
+        f"Next, on the node: sudo cpuctl checkpoint repair {on_node}",
+        "FILE, DIR: copied from here to the node",
+    ]
+
+
+def test_a_migration_reports_what_is_wrong_with_each_file(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    repaired = str(tmp_path / "repaired")
+    node = "fixtures/nodes/v2-2-numa/node.tar.xz"
+    made = cpuctl("checkpoint", "repair", node, "--kubelet-version", "1.36", "--write-state", repaired, "-q")
+    assert made.code == 0
+    words = ("checkpoint", "migrate", repaired, "-m", "fixtures/kubeadm/node7.tar.xz", "--to", "1.37", "-q")
+    lines = cpuctl(*words).out.splitlines()
+    refused = next(line for line in lines if "memory_manager_state: not changed: " in line)
+    assert '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"' in refused
+    assert "CPU manager" not in refused

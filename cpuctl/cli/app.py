@@ -44,7 +44,7 @@ Defaults for -m and --kubelet-version: CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION
 kubeletVersion in ~/.config/cpuctl/config.yaml.
 
 Exit codes: 0 the answer is yes or there is nothing to report, 1 internal error, 2 usage, 3 the answer is no,
-4 unusable input, 5 the node denied access and nothing was changed, 6 changed and not fully restored, 130
+4 unusable input, 5 denied or not available: the node was not changed, 6 changed and not fully restored, 130
 interrupted.
 """
 

@@ -692,7 +692,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a watch -d 'Watch a node, and re
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s cgroups, and correct their CPU sets.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers from the container runtime (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'Show CPUs as devices (DRA), and dry-run resource claims.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that all commands can read.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that other commands can read.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'List, check, compare and plan many nodes at once.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of what a command prints or reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a completion -d 'Print the completion script for bash, zsh or fish.'

@@ -46,7 +46,7 @@ _cpuctl_commands() {
                 'cgroups:Show the kubelet'\''s cgroups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
                 'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
-                'capture:Record a node in one archive that all commands can read.'
+                'capture:Record a node in one archive that other commands can read.'
                 'fleet:List, check, compare and plan many nodes at once.'
                 'schema:Print the JSON Schema of what a command prints or reads.'
                 'completion:Print the completion script for bash, zsh or fish.'

@@ -88,13 +88,14 @@ def _configuration(
 
 
 def _cpus_to_reserve(info: MachineInfo, config: KubeletConfiguration) -> int:
-    """Return how many of the configured reserved CPUs the machine has, at least a core's."""
+    """Return how many of the configured reserved CPUs the machine has: at least a core's, but not all."""
     try:
         configured = CPUSet.parse(config.reserved_system_cpus)
     except ValueError:
         configured = CPUSet()
     here = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
-    return max(len(configured & here), info.threads_per_core)
+    left = configured & here
+    return info.threads_per_core if left == here else max(len(left), info.threads_per_core)
 
 
 def verify_state(

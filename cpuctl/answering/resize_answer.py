@@ -163,7 +163,7 @@ def _why_not(resizes: Resizes) -> str:
         return POLICY_NONE
     if rules.has_allocator:
         return f"{EXCLUSIVE_CPUS} is off"
-    return f"kubelet 1.{rules.minor} does not support it: {SOURCE} adds it"
+    return f"kubelet 1.{rules.minor} cannot change them (see {SOURCE})"
 
 
 def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> answers.ResizedPod:

@@ -23,7 +23,7 @@ app = command_group()
 
 STDOUT = "-"
 
-HELP = """Record a node in one archive that all commands can read (-m FILE).
+HELP = """Record a node in one archive that other commands can read (-m FILE).
 
 Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, the CPUs
 that containers see in downward API volumes, the CPUs of resource claims, and the CPU affinity of processes

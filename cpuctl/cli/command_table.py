@@ -38,7 +38,7 @@ _NODE = {
     "cgroups": Entry("cgroups", "Show the kubelet's cgroups, and correct their CPU sets."),
     "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra", "Show CPUs as devices (DRA), and dry-run resource claims."),
-    "capture": Entry("capture", "Record a node in one archive that all commands can read."),
+    "capture": Entry("capture", "Record a node in one archive that other commands can read."),
 }
 _FLEET = {"fleet": Entry("fleet.command", "List, check, compare and plan many nodes at once.")}
 _OTHERS = {

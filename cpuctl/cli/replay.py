@@ -88,7 +88,7 @@ Examples:
   cpuctl replay nri-logger.log -m node7.tar.xz --kubelet-config kubelet.yaml
 
 Exit codes: 0 everything is as expected, 3 something is not, or the API server rejects a pod (with --exit-zero
-0), 2 usage, 4 unusable input.
+0), 2 usage, 4 unusable input, 5 a file could not be written.
 """
 
 TimelineArgument = Annotated[

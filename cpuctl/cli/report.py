@@ -53,7 +53,8 @@ Examples:
   cpuctl report node7.tar.xz -o json | jq .unknown
 
 Exit codes: 0 no problems and nothing unknown, 3 errors or warnings, the kubelet would not start, a pod is not
-admitted, an expectation is not met, or something is unknown (with --exit-zero 0), 2 usage, 4 unusable input.
+admitted, an expectation is not met, or something is unknown (with --exit-zero 0), 2 usage, 4 unusable input,
+5 a file could not be written.
 """
 
 PageOption = Annotated[

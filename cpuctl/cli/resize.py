@@ -67,7 +67,7 @@ Examples:
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 
 Exit codes: 0 done, 3 rejected, deferred or without effect, or the kubelet would not start (with --exit-zero
-0), 2 usage, 4 unusable input.
+0), 2 usage, 4 unusable input, 5 a file could not be written.
 """
 
 SetOption = Annotated[

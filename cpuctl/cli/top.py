@@ -60,8 +60,8 @@ Examples:
   cpuctl top --replay night.jsonl.gz
   cpuctl top --root /host                     # in a debugging pod
 
-Exit codes: 0 shown, 2 usage, or Textual is not installed, 4 unusable input, 5 denied
-or no space.
+Exit codes: 0 shown, 2 usage, or Textual is not installed, 4 unusable input, 5 the
+node denied access, or --record cannot be written.
 """
 
 

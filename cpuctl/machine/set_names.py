@@ -47,7 +47,9 @@ def _part(part: str, machine: Machine) -> CPUSet:
     if members is None:
         raise InputError(f"unknown set of CPUs: {part!r}", hint=_HINT)
     if not _NUMBER.fullmatch(number) or int(number) not in members:
-        expected = f"{kind}:N with N in {_listed(members)}" if members else "a list of CPUs"
+        numbers = _listed(members)
+        several = f"{kind}:N with N in {numbers}" if len(members) > 1 else f"{kind}:{numbers}"
+        expected = several if members else "a list of CPUs"
         raise InputError(f"this machine has no {part}: expected {expected}")
     return members[int(number)]
 

@@ -241,7 +241,7 @@ def _from_directory(path: Path, node: str) -> MachineSource:
     try:
         source = _from_must_gather(UnpackedFiles(path, DIRECTORIES), node)
     except InputError:
-        if len(packed := _packed_in(path)) > 1:
+        if not node and not nodes_in(str(path)) and len(packed := _packed_in(path)) > 1:
             raise _several(path, packed) from None
         raise
     if source:
@@ -271,7 +271,7 @@ def _packed_in(path: Path) -> list[Path]:
             for directory in directories
             if directory.is_dir()
             for each in directory.iterdir()
-            if each.name.endswith(_ARCHIVES) and each.is_file()
+            if each.name.endswith(_ARCHIVES) and not each.name.startswith(".") and each.is_file()
         )
     return []
 

@@ -215,7 +215,8 @@ def _first_refused(replay: Replay) -> int:
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)
     if place is None:
-        message = f"all {len(admissions)} pods are admitted: nothing to explain"
+        which = "both" if len(admissions) == 2 else f"all {len(admissions)}"
+        message = f"{which} pods are admitted: nothing to explain"
         names = few_names(each.pod.full_name for each in admissions)
         raise UsageError(message, hint=f"choose one to explain: {names}")
     if replay.rearranged:

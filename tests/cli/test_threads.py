@@ -183,7 +183,7 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
     kubelet = ("--kubelet-args", f"{STATIC} --reserved-cpus=0")
     checked = ask("config", "check", "-m", "hybrid.json", *kubelet).out
     assert (
-        "gets reserved CPUs 0, because cores differ in size; after that the kubelet does not start" in checked
+        "gets reserved CPU 0, because cores differ in size; after that the kubelet does not start" in checked
     )
     assert "fix: reserve whole cores: reservedSystemCPUs: 0-1" in checked
     planned = ask("plan", "-m", "hybrid.json", *kubelet, "-T", "a=4/4,1Gi").out

@@ -79,7 +79,10 @@ def _unproposed(
 def unloaded_document(refused: ConfigRefusedError, header: answers.Header) -> answers.Unproposed:
     """Report that the kubelet cannot load the configuration to which settings would be added."""
     start = not_started_answer(refused.whole_refusal)
-    refusal: answers.Refusal = {"why": "the kubelet would not start, for another reason", "start": start}
+    refusal: answers.Refusal = {
+        "why": "the kubelet would not start, regardless of the reservation",
+        "start": start,
+    }
     return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
 
 

@@ -97,7 +97,7 @@ Examples:
   cpuctl fleet list recordings/ -o nrt            # as exporters would publish
 
 Exit codes: 0 every recording was read, 2 usage, 4 a recording or another input cannot be used (all others are
-processed; with --exit-zero 0 for recordings), 130 interrupted.
+processed; with --exit-zero 0 for recordings), 5 a file could not be written, 130 interrupted.
 """
 
 

@@ -69,8 +69,8 @@ Examples:
   cpuctl fleet report recordings/ -o json | jq '.nodes[].verdict'
 
 Exit codes: 0 no problems on any node and nothing unknown, 3 otherwise (with --exit-zero 0), 2 usage, 4 a
-recording or another input cannot be used (all others are reported; with --exit-zero 0 for recordings), 130
-interrupted.
+recording or another input cannot be used (all others are reported; with --exit-zero 0 for recordings), 5 a
+file could not be written, 130 interrupted.
 """
 
 DirectoryOption = Annotated[

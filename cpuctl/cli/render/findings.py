@@ -134,11 +134,16 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str
         if note := form.note(each):
             yield Cell(f"  note: {note}")
         if each["fix"] and each["fix"] != repair:
-            label = "see" if _INSPECTING.fullmatch(each["fix"]) else "fix"
-            yield from fix_cells(each["fix"], f"{label}, {place}" if place else label)
+            yield from fix_cells(each["fix"], fix_label(each["fix"], place))
     if repair:
         yield next_cell(f"to repair the state files {place}".rstrip(), repair)
     yield from placeholder_cells(fixes)
+
+
+def fix_label(fix: str, place: str) -> str:
+    """Return what precedes a fix; *place* is where it applies, empty for here."""
+    label = "see" if _INSPECTING.fullmatch(fix) else "fix"
+    return f"{label}, {place}" if place else label
 
 
 def _of_several(fixes: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import Picked
 from cpuctl.golang.text import GoError
+from cpuctl.phrases import named
 from cpuctl.quantity import Quantity
 
 _RESERVED = ("kubeReserved", "systemReserved")
@@ -41,7 +42,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
         place=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
         expected=str(whole),
         detected=str(CPUSet(taken)),
-        message=f"a container that requests {count} CPUs gets reserved CPUs {CPUSet(taken)}, because"
+        message=f"a container that requests {count} CPUs gets reserved {named(CPUSet(taken))}, because"
         " cores differ in size; after that the kubelet does not start with its own cpu_manager_state"
         " (kubernetes issue 124066)",
         fix=f"reserve whole cores: reservedSystemCPUs: {whole}",

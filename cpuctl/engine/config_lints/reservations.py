@@ -73,7 +73,7 @@ def _split_cores(
     kinds = subject.machine.core_kinds
     known = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
     hybrid = known and not CPUSet(split).isdisjoint(kinds.performance)
-    core = "performance cores" if hybrid else "cores"
+    core = "performance core" if hybrid else "core"
     # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
     by_count = "" if setting == (_CPUS,) else f", or {whole.bit_count()} CPUs in all instead"
@@ -83,7 +83,7 @@ def _split_cores(
         place=setting,
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
-        message=f"reserved {_share(CPUSet(reserved & split))} {core} with CPUs for pods ({CPUSet(left)})",
+        message=_share(CPUSet(reserved & split), f"a {core}", f"{core}s", CPUSet(left)),
         fix=f"{_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
     )
 
@@ -96,18 +96,20 @@ def _split_caches(
     if not split or len(caches) == 1:
         return
     effect = ", so no container can get the whole cache" if wanted else ""
+    shared = _share(CPUSet(reserved & split), "an L3 cache", "L3 caches", CPUSet(split & ~reserved))
     yield Lint(
         severity=Severity.WARNING if wanted else Severity.NOTE,
         code="reserved-splits-l3",
         place=setting,
         detected=str(CPUSet(reserved)),
-        message=f"reserved {_share(CPUSet(reserved & split))} L3 caches with CPUs for pods"
-        f" ({CPUSet(split & ~reserved)}){effect}",
+        message=f"{shared}{effect}",
     )
 
 
-def _share(cpus: CPUSet) -> str:
-    return f"{named(cpus)} {'share' if len(cpus) > 1 else 'shares'}"
+def _share(cpus: CPUSet, one: str, several: str, others: CPUSet) -> str:
+    share = f"share {several}" if len(cpus) > 1 else f"shares {one}"
+    are = "are" if len(others) > 1 else "is"
+    return f"reserved {named(cpus)} {share} with {named(others)}, which {are} for pods"
 
 
 def _parts(groups: Iterable[int], reserved: int) -> int:

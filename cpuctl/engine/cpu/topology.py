@@ -251,7 +251,7 @@ def _example(who: str, masks: set[int]) -> str:
     if not masks:
         return ""
     cpus = CPUSet(min(masks, key=_lowest_bit))
-    return f"; only {who} {f'groups CPUs {cpus}' if len(cpus) > 1 else f'separates CPU {cpus}'}"
+    return f"; {named(cpus)} {'share one' if len(cpus) > 1 else 'has its own'} only in {who}'s view"
 
 
 def _lowest_bit(mask: int) -> int:

@@ -26,7 +26,7 @@ from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in, is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
-from cpuctl.phrases import counted
+from cpuctl.phrases import byte_text, counted
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Format, Quantity
 
@@ -115,8 +115,8 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     requested = counted(hints.request, "CPU")
     if hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} only accepts hints of one NUMA node, but {requested} do not "
-            f"fit on one even when it is empty, only on {hints.width}"
+            f"{SINGLE} only accepts hints of one NUMA node, but the request ({requested}) needs at least "
+            f"{hints.width}, even if they are empty"
         )
     if max(hints.free.values()) + hints.reusable >= hints.request:
         return _bound(hints)
@@ -165,8 +165,8 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
         return (
             Rule.LARGER_THAN_A_NODE,
             (
-                f"{requested}, but {amounts(request)} do not fit on one even when it is empty, only on "
-                f"{hints.width}"
+                f"{requested}, but the request ({amounts(request)}) needs at least {hints.width}, even if "
+                "they are empty"
             ),
         )
     if _serves(tables, request, 1):
@@ -328,21 +328,37 @@ def _of_allocation(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -
 def _shortage(refused: Rejected) -> str:
     details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
     left = details["capacity"] - details["used"]
-    requested, free, capacity = (
-        _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
-    )
     if resource == "pods":
-        return f"the node has {details['used']} pods, and at most {capacity} (maxPods)"
-    have = f"{free} of {capacity} are free" if details["capacity"] else "the node has none"
-    return f"the pod requests {requested} of {resource}, but {have}"
+        return f"the node has {details['used']} pods, and at most {details['capacity']} (maxPods)"
+    requested, free, capacity = _amount_texts(resource, details["requested"], left, details["capacity"])
+    of = "" if resource == "cpu" else f" of {resource}"
+    if left == details["capacity"]:
+        have = f"the node has only {capacity}" if left else "the node has none"
+    elif left > 0:
+        have = f"only {free} of {capacity} {'is' if free == '1' else 'are'} free"
+    else:
+        have = f"none of {capacity} is free"
+    return f"the pod requests {requested}{of}, but {have}"
 
 
-def _amount_text(resource: str, amount: int) -> str:
-    """Format an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a plain number."""
+def _cpus(milli: int) -> str:
+    return f"{_number(milli)} CPU{'' if milli == 1000 else 's'}"
+
+
+def _number(milli: int) -> str:
+    return str(milli / 1000).removesuffix(".0")
+
+
+def _amount_texts(resource: str, requested: int, free: int, capacity: int) -> tuple[str, ...]:
+    """Format amounts: CPUs, bytes (exactly if they would look alike), or plain numbers."""
+    amounts = (requested, free, capacity)
     if resource == "cpu":
-        return f"{amount}m"
-    in_bytes = is_memory(resource) or resource == "ephemeral-storage"
-    return str(Quantity.from_value(amount, Format.BINARY_SI) if in_bytes else amount)
+        return _cpus(requested), _number(free), _cpus(capacity)
+    if not is_memory(resource) and resource != "ephemeral-storage":
+        return tuple(map(str, amounts))
+    rounded = tuple(map(byte_text, amounts))
+    exact = rounded[0] in rounded[1:]
+    return tuple(str(Quantity.from_value(each, Format.BINARY_SI)) for each in amounts) if exact else rounded
 
 
 def _of_memory(

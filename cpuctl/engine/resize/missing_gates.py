@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.engine.resize.handler import ResizePath, decide, unfollowed_by
 from cpuctl.engine.resize.outcome import DecidedBy, Obstacle, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, EXCLUSIVE_MEMORY, IN_PLACE, POD_LEVEL
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def missing_gates(before: Node, outcome: ResizeOutcome, path: ResizePath) -> tup
         return ()
     refused = outcome.decided_by is DecidedBy.API_SERVER
     missing = MissingGate(name, by_server=refused and _OF_NODE not in outcome.message)
+    minor = path.server.minor if missing.by_server and path.server is not None else path.kubelet.minor
+    stage = FeatureGates(minor).stage(name)
+    if stage is None or stage.locked:
+        return ()
     # A server that has agreed has also charged its quotas: it is not consulted again.
     path = _with_gate(path if refused else replace(path, server=None), missing)
     node = before.copy()

@@ -152,9 +152,14 @@ def _rules(subject: ChangeSubject, before: int, after: int) -> Iterator[RuleChan
     for rule in (*RULES, *LATER):
         if rule.holds_in(before) != rule.holds_in(after):
             came = _between(rule.since, before, after)
-            possible = subject.cgroup_version != 2 or not rule.on_cgroup_v1
-            concerns = possible and rule.path[0] in subject.set_fields
+            concerns = rule.path[0] in subject.set_fields and _can_be_broken(rule, subject)
             yield RuleChange(rule, rule.since if came else rule.until, known=came, concerns=concerns)
+
+
+def _can_be_broken(rule: Rule, subject: ChangeSubject) -> bool:
+    """Return whether nodes with this cgroup version, if known, can break a rule about it."""
+    accepts_v1 = rule.field == "failCgroupV1" and subject.config.fail_cgroup_v1 is False
+    return not rule.on_cgroup_v1 or (subject.cgroup_version != 2 and not accepts_v1)
 
 
 def _flags(subject: ChangeSubject, before: int, after: int) -> Iterator[FlagChange]:

@@ -51,13 +51,14 @@ def repair(case: CheckpointCase) -> Repairs:
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
-        return Repairs(tuple(_refused(state, _of_start(managers)) for state in case.states), before)
+        reason = _of_start(managers, "regardless of the state files")
+        return Repairs(tuple(_refused(state, reason) for state in case.states), before)
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
     if any(change.refused for change in changes):
         return Repairs(changes, before)
     after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
-        reason = _of_start(after.start)
+        reason = _of_start(after.start, "even with repaired state files")
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
@@ -114,13 +115,13 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
     return FileChange(file_name=state.file_name, state=state, refused=reason)
 
 
-def _of_start(outcome: NotStarted) -> Refused:
-    another = "" if isinstance(outcome, Undetermined) else " for another reason"
+def _of_start(outcome: NotStarted, when: str) -> Refused:
+    when = "" if isinstance(outcome, Undetermined) else f", {when}"
     if isinstance(outcome, Undetermined) and outcome.text.startswith(NO_CONFIGURATION):
         return Refused(start_notes(outcome), f"{REPAIR} {option_names.KUBELET_CONFIG} FILE")
     return Refused(
-        start_notes(outcome, another),
-        "fix that first (cpuctl config check), or drain the node and delete its state files",
+        start_notes(outcome, when),
+        "correct the configuration first (cpuctl config check), or drain the node and delete its state files",
     )
 
 

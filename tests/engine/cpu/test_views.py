@@ -70,7 +70,10 @@ def reported(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
 def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
     """Each difference has the counts, and the first CPUs that only one side groups."""
     (text,) = reported(cores)
-    assert text == (f"{what}; only the kernel groups CPUs {kernel}; only the kubelet groups CPUs {kubelet}")
+    assert text == (
+        f"{what}; CPUs {kernel} share one only in the kernel's view; "
+        f"CPUs {kubelet} share one only in the kubelet's view"
+    )
 
 
 def test_views_with_the_same_groups_do_not_differ() -> None:
@@ -93,7 +96,8 @@ def test_a_single_cpu_is_reported_as_separated() -> None:
         [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
     )
     assert text == (
-        "cores: kernel 4, kubelet 5; only the kernel groups CPUs 6-7; only the kubelet separates CPU 6"
+        "cores: kernel 4, kubelet 5; CPUs 6-7 share one only in the kernel's view; "
+        "CPU 6 has its own only in the kubelet's view"
     )
 
 
@@ -107,9 +111,9 @@ def test_groups_that_one_side_does_not_have_are_reported_for_the_other_only() ->
     """Without a cache the kubelet uses the socket as one."""
     uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
     assert reported(uncached, replace(MACHINE, caches=())) == [
-        "L3 caches: kernel 0, kubelet 2; only the kubelet groups CPUs 0-3"
+        "L3 caches: kernel 0, kubelet 2; CPUs 0-3 share one only in the kubelet's view"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
     assert reported(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
-        "L3 caches: kernel 3, kubelet 2; only the kernel groups CPUs 0-1"
+        "L3 caches: kernel 3, kubelet 2; CPUs 0-1 share one only in the kernel's view"
     ]

@@ -66,6 +66,13 @@ def test_rules_for_cgroup_v1_do_not_concern_a_host_with_cgroup_v2(version: int |
     assert settings == (fields if shown else frozenset())
 
 
+def test_a_host_with_cgroup_v1_that_is_accepted_cannot_break_a_rule() -> None:
+    accepting = Reported(
+        config={"fail_cgroup_v1": False}, set_fields=frozenset({"failCgroupV1"}), cgroup_version=1
+    )
+    assert [each for each in accepting.changes(31, 35).rules if each.concerns] == []
+
+
 def test_formats_of_state_files() -> None:
     written = {"writes_cpu_checkpoint_v4", "writes_memory_checkpoint_v3"}
     none = Reported().changes(36, 37)

@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
-from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, placeholder_cells
+from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.fleet.varying_text import VARIES, kind_of
 from cpuctl.phrases import counted, few
@@ -56,7 +56,7 @@ def _finding(
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
     if fix := finding["fix"]:
-        word = "fix" if finding["check"] == "config" else "fix, on each node"
+        word = fix_label(fix, "" if finding["check"] == "config" else "on each node")
         whole = wide or len(fix) <= _LONGEST_FIX
         shown = fix if whole else f"{shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
         yield from fix_cells(shown, word)

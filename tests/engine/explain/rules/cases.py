@@ -88,7 +88,7 @@ CASES = [
         "larger than a node",
         Rule.LARGER_THAN_A_NODE,
         "single-numa-node only accepts hints of one NUMA node, but "
-        "9 CPUs do not fit on one even when it is empty, only on 2",
+        "the request (9 CPUs) needs at least 2, even if they are empty",
         TWO_NODES,
         (named("a", whole(9)),),
         SINGLE,
@@ -242,7 +242,7 @@ CASES = [
     Case(
         "the node is too small",
         Rule.NODE_FIT,
-        "the pod requests 4000m of cpu, but 3000m of 7000m are free",
+        "the pod requests 4 CPUs, but only 3 of 7 CPUs are free",
         EIGHT,
         (named("a", app("cpu=4")), named("b", app("cpu=4"))),
         container="",

@@ -55,7 +55,7 @@ CASES = [
         "more than a node can have",
         hints(8, 8, 8, request=17, width=3),
         Rule.LARGER_THAN_A_NODE,
-        f"{ALONE}, but 17 CPUs do not fit on one even when it is empty, only on 3",
+        f"{ALONE}, but the request (17 CPUs) needs at least 3, even if they are empty",
         SINGLE,
     ),
     Case(

@@ -63,7 +63,7 @@ HINTS = [
         {"memory": 12},
         (),
         Rule.LARGER_THAN_A_NODE,
-        f"{ALONE}, but 12Gi of memory do not fit on one even when it is empty, only on 2",
+        f"{ALONE}, but the request (12Gi of memory) needs at least 2, even if they are empty",
     ),
     Case(
         "nodes in groups",
@@ -128,8 +128,8 @@ def test_a_container_is_explained_by_its_own_request() -> None:
         blocked_by_memory(hints, each, pod, seen("single-numa-node", state))[1]
         for each in (pod.containers[1], None)
     )
-    assert "but 12Gi of memory do not fit on one" in of_two
-    assert "but 14Gi of memory do not fit on one" in of_all
+    assert "but the request (12Gi of memory) needs at least 2" in of_two
+    assert "but the request (14Gi of memory) needs at least 2" in of_all
 
 
 def test_an_amount_that_is_not_a_whole_number_is_not_reported() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.parts import spell_out_fixes
+from cpuctl.audit.commands import RESTART
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
@@ -158,13 +159,14 @@ def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Call
     recorded = inputs.machine != LIVE_MACHINE
     released = recorded or release_is_known(sources)
     given = CheckpointInputs(
-        state=inputs.state,
-        kubelet=inputs.kubelet,
-        pods="FILE" if recorded and inputs.pods else inputs.pods,
-        root=inputs.root or "/",
+        state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
     )
+    if recorded:
+        kubelet = replace(inputs.kubelet, config=None, config_dir="")
+        given = replace(given, state="", kubelet=kubelet, pods="FILE" if inputs.pods else "")
     spelt_out = checkpoint_commands(given, released=released)
-    if not (inputs.kubelet.version and own_release_is_known(node.source)):
-        return spelt_out
-    there = checkpoint_commands(replace(given, kubelet=replace(inputs.kubelet, version="")))
-    return lambda fix: (spelt_out if "cpuctl audit" in fix else there)(fix)
+    there = checkpoint_commands(replace(given, kubelet=replace(given.kubelet, version="")))
+    if inputs.kubelet.version and own_release_is_known(node.source):
+        return lambda fix: (spelt_out if "cpuctl audit" in fix else there)(fix)
+    # What restarts is the kubelet that is installed there, whatever release was given here.
+    return lambda fix: (there if fix == RESTART and recorded else spelt_out)(fix)

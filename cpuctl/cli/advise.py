@@ -44,7 +44,7 @@ one with the fewest changes is shown.
 
 With --defragment, pods are moved instead: evicted and admitted again on the same node, until one more pod
 fits. Shows the plan with the fewest moves; the whole plan is simulated. Static and critical pods are never
-moved.
+moved. Only this uses state files (--state or those of a recording).
 
 Examples:
 

@@ -284,7 +284,8 @@ def _emit_for_runtime(
     assert plan["kind"] == "Plan", "two sides are refused before"
     if written_by_kubelet(plan) and (who := _WRITERS.get(style.output)):
         note(f"note: the kubelet's static policy also writes CPU sets: use it or {who}, not both", style)
-    if "after" in plan and plan["kubelet"]["cpuManagerPolicy"] == "none":
+    unused = "policy" in plan["kubelet"]  # a warning has said so, and what to do
+    if "after" in plan and plan["kubelet"]["cpuManagerPolicy"] == "none" and not unused:
         from cpuctl.operations.policies import AS_STATIC, NO_EXCLUSIVE_CPUS
 
         note(f"warning: {NO_EXCLUSIVE_CPUS}: {AS_STATIC}", style)

@@ -86,7 +86,7 @@ Examples:
   cpuctl policies new mine.py
   cpuctl plan -f pods.yaml --policy ./mine.py:Mine
 
-Exit codes: 0 written, 2 usage, 4 the file exists, 5 it cannot be written.
+Exit codes: 0 written, 2 usage (for example, the file exists), 5 the file cannot be written.
 """
 
 FileArgument = Annotated[

@@ -115,7 +115,7 @@ Then options, separated by commas. Numbering of CPUs, and how sockets, NUMA node
   near         siblings have neighbouring numbers: CPUs 0 and 1 are one core
   interleaved  cores alternate between sockets, NUMA nodes and L3 groups
   across       every NUMA node has an equal share of every socket; without
-               this, a NUMA node does not cross sockets
+               this, a node is part of a socket, or has whole sockets
   l3=8         number of L3 caches in total; 0 or none: no L3 cache;
                -: unknown; default: one per NUMA node or socket, whichever
                is more

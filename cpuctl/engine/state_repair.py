@@ -221,6 +221,7 @@ class _Work:
 
     def __init__(self, state: CPUStateFile, rules: CPURules, owners: Owners) -> None:
         self.state = state
+        self.written_baselines = state.baselines
         self.rules = rules
         self.owners = owners
         self.actions: list[RepairAction] = []
@@ -300,15 +301,16 @@ class _Work:
         dropped = {(each.pod_uid, each.container) for each in self.actions}
         for uid, guaranteed in sorted(self.state.baselines.items()):
             for name, baseline in sorted(guaranteed.items()):
+                written = str(self.written_baselines.get(uid, {}).get(name, baseline))
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None:
                     right = baseline & now or now
                     baselines.setdefault(uid, {})[name] = right
                     if right != baseline:
                         why = "it does not hold all of them"
-                        self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline), after=str(right))
+                        self._do(ActionKind.BASELINE, why, uid, name, before=written, after=str(right))
                 elif (uid, name) not in dropped:
-                    self._do(ActionKind.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
+                    self._do(ActionKind.BASELINE, "it holds no CPUs", uid, name, before=written)
         self.state = replace(self.state, baselines=baselines)
 
     def give_up_baselines(self) -> None:

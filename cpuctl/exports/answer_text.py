@@ -81,6 +81,8 @@ def shared_sentence(shared: str, reserved: str) -> str:
     if not reserved:
         return who
     among = CPUSet.parse(reserved) & CPUSet.parse(shared)
+    if among == CPUSet.parse(shared):
+        return f"Burstable and BestEffort containers run only on the reserved {named(among)}"
     if not among:
         return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
     return f"{who}, including the reserved {named(among)}; {_KEEP_OFF}"

@@ -196,7 +196,7 @@ def _holders(dump: CheckpointDump | None, machine: Topology) -> StyledText | Non
     pods = len({holder["podUID"] or holder["mark"] for holder in cpus["holders"]})
     exclusive = f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')} of {counted(pods, 'pod')}"
     shared = f"{counted(cpus['sharedCPUs'], 'CPU')} shared"
-    return StyledText(f"{exclusive if cpus['holders'] else 'no exclusive CPUs'}, {shared}")
+    return StyledText(f"{exclusive if cpus['holders'] else 'no exclusive CPUs'}, {shared} ({CPU_FILE})")
 
 
 def _audited(audit: Audit, state: CheckpointVerify | None) -> StyledText:

@@ -254,11 +254,13 @@ def _from_directory(path: Path, node: str) -> MachineSource:
 def _several(path: Path, found: Sequence[Path]) -> InputError:
     from shlex import quote
 
+    from cpuctl.documents.files import file_argument
+
     names = some_of([str(each.relative_to(path)) for each in found])
     return InputError(
         f"contains several recordings ({names}), expected one",
         where=str(path),
-        hint=f"specify one of them, or check all: cpuctl fleet check {quote(str(path))}",
+        hint=f"specify one of them, or check all: cpuctl fleet check {quote(file_argument(str(path)))}",
     )
 
 

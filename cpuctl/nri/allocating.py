@@ -16,6 +16,7 @@ from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.placement import cpuset_mems
 from cpuctl.nri.model import SHARES, Assignment, RuntimeContainer
+from cpuctl.phrases import named
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
@@ -110,7 +111,7 @@ class AllocatedPlaces:
         if not isinstance(verdict, Admitted):
             why = f", although the policy would not allow it: {_reason(verdict)}"
         elif container.setting.mems not in ("", _mems(trial, pod.uid, container.name)):
-            why = f", with its memory on NUMA nodes {container.setting.mems}"
+            why = f", with its memory on {named(CPUSet.parse(container.setting.mems), 'NUMA node')}"
         if why:
             # A running container is not moved because of rules that did not apply when it was created.
             trial = known

@@ -169,7 +169,10 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
     Raise UsageError for anything that is not a known release.
     """
     if not text:
-        return KubeletVersion(min(current.minor + 1, NEWEST))
+        if current.minor >= NEWEST:
+            hint = f"specify {option_names.TO} VERSION"
+            raise UsageError(f"no version after {current} is known", where=option_names.TO, hint=hint)
+        return KubeletVersion(current.minor + 1)
     try:
         return KubeletVersion.parse(text)
     except ValueError as error:

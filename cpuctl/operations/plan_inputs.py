@@ -149,11 +149,11 @@ class Planning(Record):
         return planning
 
     def _attach_policy(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
-        from cpuctl.operations.policies import POLICY_UNUSED
+        from cpuctl.operations.policies import AS_STATIC, POLICY_UNUSED
 
         policy.attach(node, self.source, kubelet)
         if node.policy is None:
-            sources.warn(POLICY_UNUSED)
+            sources.warn(f"{POLICY_UNUSED}: {AS_STATIC}")
 
 
 def _needs_unknown_caches(node: Node) -> bool:

@@ -52,7 +52,7 @@ _LEAST_PAUSE = 0.05
 """Seconds during which notices are collected, to be handled together."""
 _LONGEST_PAUSE = 3600.0
 """Seconds: one wait may last at most 2^31 - 1 milliseconds in the kernel; longer waits are repeated."""
-_KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
+_KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET)
 
 
 class WatchInputs(Record):

@@ -114,10 +114,15 @@ def _paragraphs(blocks: Sequence[Block]) -> Iterator[str]:
             yield from _filled(block.text)
 
 
+_INDENTATION, _NARROWEST = 11, 78
+"""Columns before an example, and how many a terminal has at least: long lines are indented less."""
+
+
 def _verbatim(text: str) -> Iterator[str]:
-    yield from (".nf", ".RS 4")
+    longest = max(map(len, text.splitlines()), default=0)
+    yield from (".nf", f".in {min(_INDENTATION, max(_NARROWEST - longest, 0))}")
     yield from (_text(line) for line in text.splitlines())
-    yield from (".RE", ".fi")
+    yield from (".in", ".fi")
 
 
 def _filled(text: str) -> Iterator[str]:

@@ -351,3 +351,19 @@ def test_reserved_cpus_that_are_offline_are_replaced_by_as_many_as_are_left(
     flags = ("--kubelet-args", f"--cpu-manager-policy=static --reserved-cpus={reserved}")
     answer = cpuctl("config", "check", "-m", "synthetic:1s1n4c2t", *flags, "-q")
     assert f"cpuctl config reserve --cpu-count {count} -m" in answer.out
+
+
+def test_after_the_newest_release_a_version_is_required(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("config", "versions", "--from", "1.38", "-m", "synthetic:2c")
+    assert (refused.code, refused.out) == (2, "")
+    assert "no version after 1.38 is known\nhint: specify --to VERSION" in refused.err
+
+
+def test_a_static_memory_manager_does_not_accept_an_empty_reservation(cpuctl: Cpuctl) -> None:
+    flags = "--cpu-manager-policy=static --reserved-cpus=0 --memory-manager-policy=Static"
+    words = ("-m", "synthetic:1s1n4c,mem=4Gi", "--kubelet-args", flags, "-q")
+    stated = "memory: reservedMemory 0, required "
+    shown = cpuctl("config", "show", *words).out
+    assert stated in shown
+    assert "as the Memory Manager requires" not in shown
+    assert cpuctl("config", "check", *words).code == 3

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -316,3 +317,40 @@ def test_a_smaller_request_that_is_aligned_is_shown(cpuctl: Cpuctl) -> None:
     assert [(each["before"], each["after"]) for each in smaller["change"]["amounts"]] == [("8", "6")]
     assert all(each["preferred"] for each in smaller["hints"])
     assert answer["next"].startswith("cpuctl plan --capacity ")
+
+
+@pytest.mark.parametrize(
+    ("machine", "reserved", "rule"),
+    [
+        ("synthetic:1s1n8c2t", "0,8", "14 are free, 16 are requested"),
+        (
+            "synthetic:1s1n8c2t",
+            "0",
+            (
+                "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 14 are free, "
+                "16 are requested"
+            ),
+        ),
+    ],
+)
+def test_what_does_not_count_as_a_free_core_is_named(
+    machine: str, reserved: str, rule: str, cpuctl: Cpuctl
+) -> None:
+    flags = f"--cpu-manager-policy=static --reserved-cpus={reserved}"
+    flags += " --cpu-manager-policy-options=full-pcpus-only=true"
+    result = cpuctl("explain", "-q", "-m", machine, "--kubelet-args", flags, "-T", "a=16/16,1Gi", columns=200)
+    assert f"too few free cores (container a): {rule}\n" in result.out
+
+
+def test_cpus_of_its_init_container_do_not_count_as_free_cores(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    size = {"limits": {"cpu": "3", "memory": "1Gi"}}
+    spec = {
+        "initContainers": [{"name": "i", "resources": size}],
+        "containers": [{"name": "c", "resources": size}],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    flags = "--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-only=true"
+    words = ("-m", "synthetic:1s1n4c", "--kubelet-args", flags, "-f", str(tmp_path / "pod.json"))
+    rule = "with full-pcpus-only, CPUs that the pod already has do not count: 0 are free, 3 are requested"
+    assert rule in cpuctl("explain", "-q", *words, columns=200).out

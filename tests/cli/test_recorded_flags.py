@@ -37,7 +37,7 @@ def test_unknown_flags_are_mentioned_if_the_kubelet_would_start(tmp_path: Path, 
         assert f"the kubelet's flags are unknown and {unknown['value']}" in cpuctl(*words, "-m", node).err
         named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
         assert "unknownFlags" not in named["sources"]
-    reported = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
+    reported = f"Not checked: the kubelet's flags: assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
 

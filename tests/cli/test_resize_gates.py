@@ -179,3 +179,40 @@ def test_an_edited_pod_on_standard_input(cpuctl: Cpuctl, tmp_path: Path) -> None
     words = ("resize", "-q", *pods, "-f", "whole.json", "--edited", "-")
     result = cpuctl(*words, cwd=tmp_path, stdin=whole.replace("500m", "700m").encode())
     assert f"  fix: {GATES} {IN_PLACE}=true,{EXCLUSIVE}=true" in result.out.splitlines()
+
+
+NAMED_LIKE_A_GATE = f"""
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: {IN_PLACE} is off, namespace: default}}
+spec: {{hard: {{requests.cpu: 2500m}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: db}}
+spec:
+  containers:
+  - name: db
+    image: x
+    resources: {{limits: {{cpu: 2, memory: 1Gi}}}}
+"""
+
+
+def test_a_name_in_a_message_is_not_a_missing_gate(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    (tmp_path / "pods.yaml").write_text(NAMED_LIKE_A_GATE)
+    words = ("resize", "-q", "-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml")
+    result = cpuctl(*words, *V36, "-f", "pods.yaml", "--set", "db:cpu=3", "-o", "json", cwd=tmp_path)
+    [pod] = json.loads(result.out)["pods"]
+    assert (result.code, pod["outcome"], pod["needsGate"]) == (3, "Forbidden", None), result.err
+    assert f"{IN_PLACE} is off" in pod["message"]
+
+
+def test_a_gate_that_the_release_does_not_have_is_not_proposed(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    (tmp_path / "whole.json").write_text(json.dumps(WHOLE))
+    words = ("resize", "-q", "-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml")
+    older = ("--kubelet-version", "1.34", "--apiserver-version", "1.35")
+    result = cpuctl(*words, *older, *WHOLE_POD, "-o", "json", cwd=tmp_path)
+    [pod] = json.loads(result.out)["pods"]
+    assert (result.code, pod["needsGate"], pod["fix"]) == (3, None, None), pod

@@ -99,6 +99,22 @@ def test_the_fix_of_a_finding_is_for_the_kubelet_that_runs(tmp_path: Path, cpuct
     assert "\nFILE: the pods running on the node (kubectl get pods -A -o json > FILE)\n" in shown
 
 
+def test_the_fix_on_a_node_names_neither_files_from_here_nor_the_release_of_an_upgrade(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    (tmp_path / "pods.json").write_text('{"apiVersion": "v1", "kind": "PodList", "items": []}')
+    (tmp_path / "mine.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+    )
+    given = ("--pods", str(tmp_path / "pods.json"), "--kubelet-config", str(tmp_path / "mine.yaml"))
+    words = ("audit", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", *given, "--kubelet-version", "1.37")
+    answer = json.loads(cpuctl(*words, "-q", "-o", "json").out)
+    fixes = {each["code"]: each["fix"] for each in answer["findings"]}
+    assert fixes["stale-entry"] == "cpuctl checkpoint verify --pods FILE && systemctl restart kubelet"
+    assert not [fix for fix in fixes.values() if str(tmp_path) in (fix or "")]
+
+
 @pytest.mark.parametrize("archive", [False, True])
 def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
     """Only the names and where they come from: they do not show which pods are running."""

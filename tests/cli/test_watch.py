@@ -416,3 +416,11 @@ def test_a_pod_is_named_by_uid_until_its_name_is_known(disk: OnDisk) -> None:
         pod = watched.named("PodAdded")["pod"]
         assert (pod["pod"], pod["uid"]) == ("shop/cache-0", CACHE)
         assert watched.end(signal.SIGTERM) == 0
+
+
+def test_what_cannot_be_checked_from_the_start_is_reported(disk: OnDisk) -> None:
+    (disk.root / STATE).unlink()
+    with watching(*disk.words) as watched:
+        assert "cpu_manager_state" in watched.named("Unchecked")["message"]
+        assert watched.end(signal.SIGTERM) == 0
+    assert watched.reported.count("Unchecked") == 1

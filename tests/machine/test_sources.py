@@ -161,3 +161,11 @@ def test_only_what_a_source_needs_is_imported(spec: str, unneeded: set[str]) -> 
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not unneeded & set(answer.stdout.split())
+
+
+def test_hidden_archives_are_not_recordings(tmp_path: Path) -> None:
+    for name in ("a.tar.xz", "._a.tar.xz"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(InputError) as error:
+        read_machine(str(tmp_path))
+    assert "several" not in error.value.message

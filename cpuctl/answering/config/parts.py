@@ -32,7 +32,7 @@ def unread_inputs(sources: Sources, files: str) -> list[str]:
     """Name unchecked inputs that affect a start: unknown flags, and *files* of the node."""
     flags = sources.get(UNKNOWN_FLAGS)
     return [
-        *([f"{THE_FLAGS}, which are unknown and {flags['value']}"] if flags else []),
+        *([f"{THE_FLAGS}: {flags['value']}"] if flags else []),
         *([files] if files else []),
     ]
 

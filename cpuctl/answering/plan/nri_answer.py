@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import few
+from cpuctl.phrases import few, named
 from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _setting_text(setting: Setting, owner: str = "") -> str:
     if setting.cpus:
         parts.append(f"CPUs {setting.cpus}" + (f" ({owner})" if owner else ""))
     if setting.mems:
-        parts.append(f"NUMA nodes {setting.mems}")
+        parts.append(named(CPUSet.parse(setting.mems), "NUMA node"))
     return ", ".join(parts)
 
 

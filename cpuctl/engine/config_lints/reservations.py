@@ -156,13 +156,13 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     missing = balance.reserved - balance.listed
     short = missing.sign > 0
     amount = missing if short else -missing
-    off = f"{amount} {'are missing' if short else 'too much'}"
+    off = f"{amount} {'is missing' if short else 'too much'}"
     if balance.kind != MEMORY:
         none = "of which no setting reserves any"
-        message = f"the NUMA nodes add up to {balance.listed} of {balance.kind}, {none}: {off}"
+        message = f"reservedMemory adds up to {balance.listed} of {balance.kind}, {none}: {off}"
         fix = f"remove {balance.kind}"
     else:
-        message = f"the NUMA nodes add up to {balance.listed} of memory, {_addends(started)}: {off}"
+        message = f"reservedMemory adds up to {balance.listed} of memory, {_addends(started)}: {off}"
         fix = f"{'add' if short else 'take off'} {amount}; {_RESERVE}"
     return Lint(
         severity=Severity.ERROR,

@@ -392,6 +392,18 @@ def _no_own_resources(container: str, policy: str) -> str:
     )
 
 
+def _too_few_cores(replay: Replay, requested: int, free: int) -> str:
+    """Say how many CPUs count as free with full-pcpus-only, and which others do not."""
+    policy, held = replay.after.policy, replay.after.cpu.state.assignments.get(replay.scenario.pod.uid)
+    ignored = []
+    if policy is not None and policy.reserved_physical & ~policy.reserved:
+        ignored.append("CPUs on cores with reserved CPUs")
+    if held:
+        ignored.append("CPUs that the pod already has")
+    why = f"with full-pcpus-only, {' and '.join(ignored)} do not count: " if ignored else ""
+    return f"{why}{free} {'is' if free == 1 else 'are'} free, {requested} are requested"
+
+
 def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
     details = refused.details
     if refused.reason == RejectionReason.EMPTY_POD_SHARED_POOL:
@@ -402,10 +414,7 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
             return Rule.WHOLE_CORES, (
                 f"full-pcpus-only allocates whole cores; {count} CPUs are not a multiple of {per_core}"
             )
-        return Rule.FREE_CORES, (
-            f"with full-pcpus-only, CPUs on cores with reserved CPUs do not count: {free} are free, "
-            f"{count} are requested"
-        )
+        return Rule.FREE_CORES, _too_few_cores(replay, count, free)
     if "free" in details:
         return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])
     resources = replay.scenario.pod.resources

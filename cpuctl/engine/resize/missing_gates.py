@@ -56,9 +56,7 @@ def missing_gates(before: Node, outcome: ResizeOutcome, path: ResizePath) -> tup
         return ()
     refused = outcome.decided_by is DecidedBy.API_SERVER
     missing = MissingGate(name, by_server=refused and _OF_NODE not in outcome.message)
-    minor = path.server.minor if missing.by_server and path.server is not None else path.kubelet.minor
-    stage = FeatureGates(minor).stage(name)
-    if stage is None or stage.locked:
+    if not _can_be_enabled(path, missing):
         return ()
     # A server that has agreed has also charged its quotas: it is not consulted again.
     path = _with_gate(path if refused else replace(path, server=None), missing)
@@ -70,6 +68,15 @@ def missing_gates(before: Node, outcome: ResizeOutcome, path: ResizePath) -> tup
         return (missing,)
     more = missing_gates(before, trial, path)
     return (missing, *more) if more else ()
+
+
+def _can_be_enabled(path: ResizePath, missing: MissingGate) -> bool:
+    """Return whether a gate exists and is off there: names in a message may look like a missing gate."""
+    rules = path.server if missing.by_server else path.kubelet
+    if rules is None or any(getattr(rules, each, True) for each in _ENABLED[missing.name]):
+        return False
+    stage = FeatureGates(rules.minor).stage(missing.name)
+    return stage is not None and not stage.locked
 
 
 def _gate_needed(message: str, release: Behaviours) -> str:

@@ -59,6 +59,8 @@ def repair(case: CheckpointCase) -> Repairs:
     after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
         reason = _of_start(after.start, "even with repaired state files")
+        if _is_unconfigured(after.start):
+            reason = _of_start(before.start, "") if not isinstance(before.start, Started) else reason
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
@@ -73,10 +75,18 @@ def advised(case: CheckpointCase) -> StateVerdict:
     if not any(each.fix.endswith(REPAIR) for each in verdict.findings):
         return verdict
     findings = verdict.findings
-    if (blocked := _in_the_way(case, verdict)) is not None:
+    if _is_unconfigured(verdict.start):
+        # Without the configuration nothing is repaired.
+        with_file = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
+        findings = tuple(replace(each, fix=each.fix.replace(REPAIR, with_file)) for each in findings)
+    elif (blocked := _in_the_way(case, verdict)) is not None:
         findings = tuple(_unblocked(each, *blocked) for each in findings)
     offline = case.host.source.machine.offline
     return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
+
+
+def _is_unconfigured(outcome: object) -> bool:
+    return isinstance(outcome, Undetermined) and outcome.text.startswith(NO_CONFIGURATION)
 
 
 def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
@@ -117,7 +127,7 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 
 def _of_start(outcome: NotStarted, when: str) -> Refused:
     when = "" if isinstance(outcome, Undetermined) else f", {when}"
-    if isinstance(outcome, Undetermined) and outcome.text.startswith(NO_CONFIGURATION):
+    if _is_unconfigured(outcome):
         return Refused(start_notes(outcome), f"{REPAIR} {option_names.KUBELET_CONFIG} FILE")
     return Refused(
         start_notes(outcome, when),

@@ -108,3 +108,13 @@ def test_a_node_name_is_rejected_for_a_single_node(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_machine(f"{root}#node8")
     assert str(error.value) == f"{root}: contains a single node, but node8 was specified"
+
+
+def test_a_must_gather_next_to_archives_keeps_its_own_errors(tmp_path: Path) -> None:
+    write_tree(must_gather_files({"w1": snapshot()}), tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.tar.xz").write_bytes(b"")
+    assert len(read_machine(str(tmp_path)).machine.cpus)
+    with pytest.raises(InputError) as error:
+        read_machine(f"{tmp_path}#nosuch")
+    assert "nosuch" in error.value.message

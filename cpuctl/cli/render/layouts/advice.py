@@ -111,11 +111,12 @@ def _verdict(document: AdvisedSettings) -> Iterator[str]:
     if current["start"]["outcome"] != "Started" and not proposals:
         yield "As far as is known, the kubelet starts with none of the settings tried."
     elif not settings_admit(document):
-        yield f"No settings tried admit {'the pod' if document['pods'] == 1 else 'any of the pods'}."
+        pods = "the pod" if document["pods"] == 1 else "any of the pods"
+        yield f"None of the settings that were tried admits {pods}."
     elif current["start"]["outcome"] != "Started":
         yield "The kubelet starts with each of these settings; none is better than the others."
     elif not proposals:
-        yield "No settings tried are better than the current ones."
+        yield "None of the settings that were tried is better than the current ones."
     elif better:
         more = [each for each in proposals if each["service"]["admitted"] > current["service"]["admitted"]]
         yield from _better(more, [each for each in better if each not in more])

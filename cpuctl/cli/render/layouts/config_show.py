@@ -144,8 +144,7 @@ def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
         yield Cell(f"Reserved memory of NUMA node {item['numaNode']}: {limits}")
     for balance in reservation["memoryBalance"]:
         listed, kept = _amount(balance["reservedMemory"]), _amount(balance["totalReserved"])
-        verdict = (
-            "equal, as the Memory Manager requires" if balance["equal"] else "rejected by the Memory Manager"
-        )
+        accepted = balance["equal"] and balance["totalReserved"]["number"] != 0
+        verdict = "equal, as the Memory Manager requires" if accepted else "rejected by the Memory Manager"
         text = f"{balance['type']}: reservedMemory {listed}, required {kept}: {verdict}"
-        yield Cell(text, "" if balance["equal"] else "red")
+        yield Cell(text, "" if accepted else "red")

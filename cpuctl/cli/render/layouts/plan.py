@@ -161,7 +161,7 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
         yield f"Topology Manager policy {policy}, scope {scope}"
     if kubelet["memoryManagerPolicy"] != "None":
         yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
-    if "policy" in kubelet:
+    if "policy" in kubelet and kubelet["cpuManagerPolicy"] != "none":
         yield what_if_sentence(kubelet["policy"])
 
 

@@ -38,6 +38,8 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     )
     if lines:
         yield Lines(lines)
+    if not wide and (found or document["unknown"]):
+        yield Lines.of("With -o wide, notes and fixes are shown, too.")
 
 
 def _start(document: Report) -> Iterator[Lines]:

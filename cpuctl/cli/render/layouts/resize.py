@@ -58,6 +58,8 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     if command := document.get("next"):
         what = next((text for words, text in _NEXT if command.startswith(words)), _RECREATED)
         yield next_line(what, command)
+        if command.endswith("-f FILE"):
+            yield Lines.of("FILE: the pod's manifest, with the new resources")
 
 
 def _allocator(allocator: Allocator) -> str:

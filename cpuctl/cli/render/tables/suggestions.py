@@ -92,19 +92,19 @@ def _any_of(nodes: list[int]) -> str:
 def _effect(suggestion: Suggestion, shared: str) -> str:
     kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
     several = len(suggestion["containers"]) > 1
-    parts = [_placed(each, named=several) for each in kept] or [shared]
+    parts = [_placed(each, several=several) for each in kept] or [shared]
     if lost := suggestion["lost"]:
         more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
         parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
     return "; ".join(parts)
 
 
-def _placed(container: PlacedContainer, *, named: bool) -> str:
-    name = f"{container['name']}: " if named else ""
+def _placed(container: PlacedContainer, *, several: bool) -> str:
+    name, cpus = f"{container['name']}: " if several else "", named(CPUSet.parse(container["cpus"]))
     if not container["exclusive"]:
-        return f"{name}in its pod's pool, CPUs {container['cpus']}"
+        return f"{name}in its pod's pool, {cpus}"
     nodes = ",".join(container["aligned"]["numaNodes"])
-    return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
+    return f"{name}{cpus} (node{'s' if ',' in nodes else ''} {nodes})"
 
 
 def _wanted(document: ExplainedDecision) -> str:
@@ -129,7 +129,7 @@ def _without_success(search: Search, wanted: str) -> str:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['excluded']}" if search["excluded"] else ""
     if search["kind"] == "request":
-        return f"none tried is {wanted} ({counted(search['runs'], 'run')})"
+        return f"not {wanted} in {counted(search['runs'], 'run')}"
     return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
 
 

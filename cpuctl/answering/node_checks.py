@@ -162,7 +162,7 @@ def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Call
         state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
     )
     if recorded:
-        kubelet = replace(inputs.kubelet, config=None, config_dir="")
+        kubelet = replace(inputs.kubelet, config=None, config_dir=None)
         given = replace(given, state="", kubelet=kubelet, pods="FILE" if inputs.pods else "")
     spelt_out = checkpoint_commands(given, released=released)
     there = checkpoint_commands(replace(given, kubelet=replace(given.kubelet, version="")))

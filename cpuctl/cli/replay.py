@@ -79,7 +79,7 @@ Examples:
 \b
   cpuctl replay --new > timeline.yaml    # an example with comments
   cpuctl replay timeline.yaml
-  cpuctl replay timeline.yaml -o jsonl | jq 'select(.pod == "default/gateway")'
+  cpuctl replay timeline.yaml -o jsonl | jq 'select(.pod=="default/late")'
   cpuctl replay timeline.yaml --follow --speed 10x
   cpuctl replay timeline.yaml --svg timeline.svg
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s

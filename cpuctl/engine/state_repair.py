@@ -228,9 +228,9 @@ class _Work:
 
     def give_up(self) -> None:
         """Drop all entries: the policy none has no exclusive CPUs."""
-        if self.state.policy_name == "none":
+        if (before := self.state.policy_name) == "none":
             return
-        self._do(ActionKind.POLICY, "policy none is configured", before=self.state.policy_name, after="none")
+        self._do(ActionKind.POLICY, "policy none is configured", before=before, after="none")
         self._drop_all(
             "policy none has no exclusive CPUs; the container keeps running on them until it is restarted"
         )
@@ -319,10 +319,8 @@ class _Work:
             for name, baseline in sorted(guaranteed.items()):
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
-                    why = (
-                        "this kubelet does not keep the CPUs guaranteed at admission: the container can no "
-                        f"longer shrink below {now}"
-                    )
+                    lost = "this kubelet does not keep the CPUs guaranteed at admission"
+                    why = f"{lost}: the container can no longer shrink below {now}"
                     self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
         self.state = replace(self.state, baselines={})
 

@@ -170,8 +170,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
     """
     if not text:
         if current.minor >= NEWEST:
-            hint = f"specify {option_names.TO} VERSION"
-            raise UsageError(f"no version after {current} is known", where=option_names.TO, hint=hint)
+            raise UsageError(f"no version after {current} is known; specify one", where=option_names.TO)
         return KubeletVersion(current.minor + 1)
     try:
         return KubeletVersion.parse(text)

@@ -312,7 +312,7 @@ def test_rows_that_admit_more_pods_are_all_named(cpuctl: Cpuctl) -> None:
 def test_settings_that_admit_no_pod_are_no_advice(cpuctl: Cpuctl) -> None:
     result = cpuctl("advise", "-q", "-m", "synthetic:1s8c2t", "-T", "web=64/64,1Gi")
     assert result.code == 3
-    assert "\nNo settings tried admit the pod.\n" in result.out
+    assert "\nNone of the settings that were tried admits the pod.\n" in result.out
     assert "\nNext, to see why: cpuctl explain default/web " in result.out
 
 

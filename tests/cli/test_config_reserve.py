@@ -223,5 +223,5 @@ def test_the_check_names_the_difference(run: Reserve) -> None:
     found = {finding["code"]: finding for finding in checked["findings"]}["reserved-memory-unequal"]
     assert (found["where"], found["expected"], found["detected"]) == ("static.yaml:9", "5046586624", "1Gi")
     assert found["message"].endswith(
-        "(kubeReserved 1Gi + systemReserved 512Mi + evictionHard 3435973888): 3972844800 are missing"
+        "(kubeReserved 1Gi + systemReserved 512Mi + evictionHard 3435973888): 3972844800 is missing"
     )

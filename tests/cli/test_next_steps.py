@@ -214,7 +214,7 @@ def test_a_resize_that_changes_the_qos_class_suggests_recreating_the_pod(cpuctl:
     assert refused.code == NO
     assert "QOS Class may not change" in refused.out
     last = "Next, to recreate the pod with these resources: kubectl replace --force -f FILE\n"
-    assert refused.out.endswith(last)
+    assert refused.out.endswith(f"{last}FILE: the manifest, with the new resources\n")
     below = cpuctl("resize", *MACHINE, "-T", "a=500m/1", "--set", "a:cpu=2/1", "-q")
     assert below.code == NO
     assert "kubectl" not in below.out
@@ -254,8 +254,8 @@ def test_pods_of_a_workload_are_recreated_by_the_workload(kind: str, last: str, 
     refused = cpuctl("resize", *MACHINE, "-f", "-", "--set", "a-0:cpu=2/4", "-q", stdin=manifest)
     assert refused.code == NO
     assert "QOS Class may not change" in refused.out
-    (*_, line) = refused.out.splitlines()
-    assert line.endswith(last) if last else "kubectl" not in refused.out
+    *_, line, meaning = refused.out.splitlines()
+    assert (line.endswith(last) and meaning.startswith("FILE: ")) if last else "kubectl" not in refused.out
 
 
 def test_static_pods_are_not_recreated_by_the_api_server(cpuctl: Cpuctl) -> None:

@@ -89,9 +89,9 @@ def test_its_answers_are_those_of_the_plan(plan: Path, runtime: FakeRuntime, cpu
     created = [each for each in events if each["event"] == "CREATE_CONTAINER"]
     assert [{name: each[name] for name in answers[0]} for each in created] == answers
     assert err.splitlines()[-4:] == [
-        "dry run: default/a/a: CPUs 2-5 (exclusive), NUMA nodes 0",
+        "dry run: default/a/a: CPUs 2-5 (exclusive), NUMA node 0",
         "dry run: default/b/b: CPUs 0-1,6-31 (shared)",
-        "dry run: default/c/c: CPUs 6-7 (exclusive), NUMA nodes 0; default/b/b: now CPUs 0-1,8-31",
+        "dry run: default/c/c: CPUs 6-7 (exclusive), NUMA node 0; default/b/b: now CPUs 0-1,8-31",
         "stopping: containers keep their CPUs",
     ]
 

@@ -203,7 +203,7 @@ def test_without_its_state_it_does_not_move_memory(play: Play, places: Places, t
     near, far = event[1].notes
     assert near == "default/near/main already runs on CPUs 1-2, and keeps them exclusively"
     kept = "default/far/main already runs on CPUs 5-6, and keeps them exclusively"
-    assert far == f"{kept}, with its memory on NUMA nodes 0"
+    assert far == f"{kept}, with its memory on NUMA node 0"
 
 
 def test_another_policy_chooses(play: Play, places: Places) -> None:

@@ -59,8 +59,8 @@ def repair(case: CheckpointCase) -> Repairs:
     after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
         reason = _of_start(after.start, "even with repaired state files")
-        if _is_unconfigured(after.start):
-            reason = _of_start(before.start, "") if not isinstance(before.start, Started) else reason
+        if _is_unconfigured(after.start) and isinstance(before.start, Undetermined):
+            reason = _of_start(before.start, "")
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
@@ -126,7 +126,7 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 
 
 def _of_start(outcome: NotStarted, when: str) -> Refused:
-    when = "" if isinstance(outcome, Undetermined) else f", {when}"
+    when = f", {when}" if when and not isinstance(outcome, Undetermined) else ""
     if _is_unconfigured(outcome):
         return Refused(start_notes(outcome), f"{REPAIR} {option_names.KUBELET_CONFIG} FILE")
     return Refused(

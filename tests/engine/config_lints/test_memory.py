@@ -82,9 +82,9 @@ NONE_KEPT = error(
 @pytest.mark.parametrize(
     ("reserved", "difference", "fix"),
     [
-        ("1Gi", "612Mi are missing", "add 612Mi"),
+        ("1Gi", "612Mi is missing", "add 612Mi"),
         ("2Gi", "412Mi too much", "take off 412Mi"),
-        ("1715470335", "1 are missing", "add 1"),
+        ("1715470335", "1 is missing", "add 1"),
     ],
 )
 def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> None:
@@ -92,7 +92,8 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
     assert lints((1, {"memory": reserved}), **KEPT) == [
         error(
             "unequal",
-            f"the NUMA nodes add up to {reserved} of memory, but 1636Mi is reserved ({shares}): {difference}",
+            f"reservedMemory adds up to {reserved} of memory, but 1636Mi is reserved ({shares}): "
+            f"{difference}",
             expected="1636Mi",
             detected=reserved,
             fix=f"{fix}; {SPLIT}",
@@ -111,7 +112,7 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
 def test_only_settings_that_reserve_are_added_up(config: dict[str, Any], kept: str, shares: str) -> None:
     (found,) = lints((1, {"memory": "1Gi"}), **config)
     assert found.message == (
-        f"the NUMA nodes add up to 1Gi of memory, but {kept} is reserved ({shares}): 512Mi too much"
+        f"reservedMemory adds up to 1Gi of memory, but {kept} is reserved ({shares}): 512Mi too much"
     )
 
 
@@ -123,7 +124,7 @@ def test_huge_pages_can_never_be_reserved() -> None:
     assert lints((1, {"memory": "1636Mi", "hugepages-2Mi": "4Mi"}), **KEPT) == [
         error(
             "unequal",
-            f"the NUMA nodes add up to 4Mi of hugepages-2Mi, {NOT_KEPT}: 4Mi too much",
+            f"reservedMemory adds up to 4Mi of hugepages-2Mi, {NOT_KEPT}: 4Mi too much",
             expected="0",
             detected="4Mi",
             fix="remove hugepages-2Mi",
@@ -139,7 +140,7 @@ def test_reserved_memory_alone_keeps_nothing_from_pods() -> None:
     """``reservedMemory`` divides among the nodes what other settings reserve."""
     unequal = error(
         "unequal",
-        "the NUMA nodes add up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
+        "reservedMemory adds up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
         expected="0",
         detected="1Gi",
         fix=f"take off 1Gi; {SPLIT}",

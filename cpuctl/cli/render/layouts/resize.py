@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_line
+from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_cell
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.downward import changed_table
@@ -57,9 +57,8 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_closing(document, wide=wide)))
     if command := document.get("next"):
         what = next((text for words, text in _NEXT if command.startswith(words)), _RECREATED)
-        yield next_line(what, command)
-        if command.endswith("-f FILE"):
-            yield Lines.of("FILE: the pod's manifest, with the new resources")
+        meaning = (Cell("FILE: the manifest, with the new resources"),) if command.endswith("-f FILE") else ()
+        yield Lines((next_cell(what, command), *meaning))
 
 
 def _allocator(allocator: Allocator) -> str:

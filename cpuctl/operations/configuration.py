@@ -170,7 +170,8 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
     """
     if not text:
         if current.minor >= NEWEST:
-            raise UsageError(f"no version after {current} is known; specify one", where=option_names.TO)
+            hint = f"specify another version, up to {current}"
+            raise UsageError(f"no version after {current} is known", where=option_names.TO, hint=hint)
         return KubeletVersion(current.minor + 1)
     try:
         return KubeletVersion.parse(text)

@@ -356,7 +356,10 @@ def test_reserved_cpus_that_are_offline_are_replaced_by_as_many_as_are_left(
 def test_after_the_newest_release_a_version_is_required(cpuctl: Cpuctl) -> None:
     refused = cpuctl("config", "versions", "--from", "1.38", "-m", "synthetic:2c")
     assert (refused.code, refused.out) == (2, "")
-    assert "error: --to: no version after 1.38 is known; specify one\n" in refused.err
+    assert (
+        "error: --to: no version after 1.38 is known\nhint: specify another version, up to 1.38\n"
+        in refused.err
+    )
 
 
 def test_a_static_memory_manager_does_not_accept_an_empty_reservation(cpuctl: Cpuctl) -> None:

@@ -322,12 +322,12 @@ def test_a_smaller_request_that_is_aligned_is_shown(cpuctl: Cpuctl) -> None:
 @pytest.mark.parametrize(
     ("machine", "reserved", "rule"),
     [
-        ("synthetic:1s1n8c2t", "0,8", "14 are free, 16 are requested"),
+        ("synthetic:1s1n8c2t", "0,8", "14 CPUs are free, 16 are requested"),
         (
             "synthetic:1s1n8c2t",
             "0",
             (
-                "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 14 are free, "
+                "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 14 CPUs are free, "
                 "16 are requested"
             ),
         ),
@@ -352,5 +352,7 @@ def test_cpus_of_its_init_container_do_not_count_as_free_cores(cpuctl: Cpuctl, t
     (tmp_path / "pod.json").write_text(json.dumps(pod))
     flags = "--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-only=true"
     words = ("-m", "synthetic:1s1n4c", "--kubelet-args", flags, "-f", str(tmp_path / "pod.json"))
-    rule = "with full-pcpus-only, CPUs that the pod already has do not count: 0 are free, 3 are requested"
+    rule = (
+        "with full-pcpus-only, CPUs that the pod already has do not count: 0 CPUs are free, 3 are requested"
+    )
     assert rule in cpuctl("explain", "-q", *words, columns=200).out

@@ -401,7 +401,7 @@ def _too_few_cores(replay: Replay, requested: int, free: int) -> str:
     if held:
         ignored.append("CPUs that the pod already has")
     why = f"with full-pcpus-only, {' and '.join(ignored)} do not count: " if ignored else ""
-    return f"{why}{free} {'is' if free == 1 else 'are'} free, {requested} are requested"
+    return f"{why}{counted(free, 'CPU')} {'is' if free == 1 else 'are'} free, {requested} are requested"
 
 
 def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:

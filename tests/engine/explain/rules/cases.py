@@ -123,7 +123,8 @@ CASES = [
     Case(
         "too few whole cores",
         Rule.FREE_CORES,
-        "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 4 are free, 6 are requested",
+        "with full-pcpus-only, CPUs on cores with reserved CPUs do not count: 4 CPUs are free, 6 are "
+        "requested",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
         CORES,

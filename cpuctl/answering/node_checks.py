@@ -166,7 +166,11 @@ def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Call
         given = replace(given, state="", kubelet=kubelet, pods="FILE" if inputs.pods else "")
     spelt_out = checkpoint_commands(given, released=released)
     there = checkpoint_commands(replace(given, kubelet=replace(given.kubelet, version="")))
-    if inputs.kubelet.version and own_release_is_known(node.source):
-        return lambda fix: (spelt_out if "cpuctl audit" in fix else there)(fix)
-    # What restarts is the kubelet that is installed there, whatever release was given here.
-    return lambda fix: (there if fix == RESTART and recorded else spelt_out)(fix)
+    own = inputs.kubelet.version and own_release_is_known(node.source)
+
+    def completed(fix: str) -> str:
+        # What restarts is the kubelet that is installed there, whatever release was given here.
+        of_installed = "cpuctl audit" not in fix if own else recorded and fix == RESTART
+        return (there if of_installed else spelt_out)(fix)
+
+    return completed

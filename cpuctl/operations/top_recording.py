@@ -218,11 +218,9 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
 def _remove_garbage(lines: list[Line]) -> None:
     """Remove the lines at the end that are not JSON objects: damaged data may unpack for a while."""
     while lines:
-        try:
+        with suppress(ValueError, RecursionError):
             if isinstance(json.loads(zlib.decompress(lines[-1].packed)), dict):
                 return
-        except (ValueError, RecursionError):
-            pass
         lines.pop()
 
 

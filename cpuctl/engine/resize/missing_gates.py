@@ -6,7 +6,6 @@ Guaranteed pods.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.engine.resize.handler import ResizePath, decide, unfollowed_by
@@ -30,12 +29,13 @@ _NEEDED = {
     "InPlacePodVerticalScaling is off": IN_PLACE,
     _OF_NODE: IN_PLACE,
 }
-_ENABLED: Mapping[str, Mapping[str, Any]] = {
-    EXCLUSIVE_CPUS: {"exclusive_cpus": True},
-    EXCLUSIVE_MEMORY: {"exclusive_memory": True},
-    IN_PLACE: {"in_place": True},
-    POD_LEVEL: {"pod_level": True},
+_RULES = {
+    EXCLUSIVE_CPUS: "exclusive_cpus",
+    EXCLUSIVE_MEMORY: "exclusive_memory",
+    IN_PLACE: "in_place",
+    POD_LEVEL: "pod_level",
 }
+"""The fields of the rules that gates turn on."""
 _SHORT_OF_ROOM = (DecidedBy.MANAGERS, DecidedBy.NODE_FIT)
 
 
@@ -73,7 +73,7 @@ def missing_gates(before: Node, outcome: ResizeOutcome, path: ResizePath) -> tup
 def _can_be_enabled(path: ResizePath, missing: MissingGate) -> bool:
     """Return whether a gate exists and is off there: names in a message may look like a missing gate."""
     rules = path.server if missing.by_server else path.kubelet
-    if rules is None or any(getattr(rules, each, True) for each in _ENABLED[missing.name]):
+    if rules is None or getattr(rules, _RULES[missing.name], True):
         return False
     stage = FeatureGates(rules.minor).stage(missing.name)
     return stage is not None and not stage.locked
@@ -98,9 +98,10 @@ def _is_made(trial: ResizeOutcome, node: Node) -> bool:
 
 def _with_gate(path: ResizePath, missing: MissingGate) -> ResizePath:
     """Enable a gate where it is missing."""
-    server, kubelet, enabled = path.server, path.kubelet, _ENABLED[missing.name]
-    if missing.by_server:
-        server = None if server is None else replace(server, **enabled)
+    server, kubelet = path.server, path.kubelet
+    enabled: dict[str, Any] = {_RULES[missing.name]: True}
+    if missing.by_server and server is not None:
+        server = replace(server, **enabled)
     else:
         kubelet = replace(kubelet, **enabled)
         if missing.name == EXCLUSIVE_CPUS and not kubelet.release.has_gate_of_exclusive_memory:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
+_CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
+
 
 class Repairs(NamedTuple):
     """The result for every file, and the verdict on all of them together."""
@@ -58,9 +60,10 @@ def repair(case: CheckpointCase) -> Repairs:
         return Repairs(changes, before)
     after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
-        reason = _of_start(after.start, "even with repaired state files")
-        if _is_unconfigured(after.start) and isinstance(before.start, Undetermined):
-            reason = _of_start(before.start, "")
+        outcome: NotStarted = after.start
+        if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
+            outcome = before.start  # the repaired files are not written
+        reason = _of_start(outcome, "even with repaired state files")
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
@@ -77,8 +80,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
     findings = verdict.findings
     if _is_unconfigured(verdict.start):
         # Without the configuration nothing is repaired.
-        with_file = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
-        findings = tuple(replace(each, fix=each.fix.replace(REPAIR, with_file)) for each in findings)
+        findings = tuple(replace(each, fix=each.fix.replace(REPAIR, _CONFIGURED)) for each in findings)
     elif (blocked := _in_the_way(case, verdict)) is not None:
         findings = tuple(_unblocked(each, *blocked) for each in findings)
     offline = case.host.source.machine.offline
@@ -126,9 +128,9 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 
 
 def _of_start(outcome: NotStarted, when: str) -> Refused:
-    when = f", {when}" if when and not isinstance(outcome, Undetermined) else ""
+    when = "" if isinstance(outcome, Undetermined) else f", {when}"
     if _is_unconfigured(outcome):
-        return Refused(start_notes(outcome), f"{REPAIR} {option_names.KUBELET_CONFIG} FILE")
+        return Refused(start_notes(outcome), _CONFIGURED)
     return Refused(
         start_notes(outcome, when),
         "correct the configuration first (cpuctl config check), or drain the node and delete its state files",

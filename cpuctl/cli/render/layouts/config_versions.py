@@ -25,10 +25,8 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_starts(document)))
     unseen = [f"Not checked: {what}" for what in document["notChecked"]]
     if "omitted" not in document:
-        unknown_changes = (
-            f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
-        )
-        yield Lines.of(unknown_changes, *unseen)
+        why = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
+        yield Lines.of(why, *unseen)
         return
     if document["behaviours"]:
         yield Lines(tuple(_behaviours(document, wide=wide)))

@@ -46,6 +46,9 @@ TO: Final = "--to"
 UNTIL: Final = "--until"
 YES: Final = "--yes"
 
+NO_STATE: Final = "none"
+"""The value of STATE for a node without state files, although it has some."""
+
 FORMER_NAMES = (
     ("--memory", NUMA_MEMORY),
     ("--node", NUMA_NODE),

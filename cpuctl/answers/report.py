@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.audit import Audit
 from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
@@ -75,6 +75,8 @@ class Report(ReportParts):
     unknown: list[UnknownPart]
     warnings: list[str]
     """Warnings about the inputs."""
+    next: NotRequired[str]
+    """The command that also shows notes and fixes."""
 
 
 @final

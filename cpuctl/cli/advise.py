@@ -131,7 +131,8 @@ def advise(
     find = _Moves(budget) if defragment else _Settings(budget, keep, what_if=what_if)
     stop = StopSignal()
     try:
-        planning = read_planning(inputs, pods_needed=not (inputs.pods or defragment), sources=sources)
+        needed = not (inputs.pods or defragment)
+        planning = read_planning(inputs, pods_needed=needed, sources=sources, fresh=not defragment)
     except ConfigRefusedError as refused:
         document: Document = find.unloaded(refused, sources)
     else:

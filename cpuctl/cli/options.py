@@ -139,9 +139,9 @@ StateOption = Annotated[
     typer.Option(
         option_names.STATE,
         metavar="STATE",
-        help="The kubelet's state files to start from: cpu_manager_state, memory_manager_state, or the "
-        "directory with both. Default: those of a recording (-m), unless --kubelet-config is given; "
-        "otherwise an empty node.",
+        help="The kubelet's state files to start from: cpu_manager_state, memory_manager_state, the "
+        "directory with both, or none for an empty node. Default: those of a recording (-m), unless "
+        "--kubelet-config is given; otherwise none.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.report import Report
 
 app = command_group()
+
+TIMELINE = "--timeline"
 
 HELP = """Write a full report on a node as one HTML page.
 
@@ -69,7 +72,7 @@ PageOption = Annotated[
 TimelineOption = Annotated[
     str,
     typer.Option(
-        "--timeline",
+        TIMELINE,
         metavar="FILE",
         help="Also replay a timeline (see cpuctl replay).",
         rich_help_panel=INPUT,
@@ -91,7 +94,8 @@ def report(
 ) -> None:
     """Read everything about the node, write the page and print the answer."""
     from cpuctl.answering.report_answer import ReportInputs, report_document
-    from cpuctl.exports.report_words import is_clean
+    from cpuctl.exports.report_words import findings_of, is_clean
+    from cpuctl.operations.command_lines import planning_command
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.requested({HTML: html}, style, replace=force)
@@ -105,6 +109,10 @@ def report(
     )
     with ProgressBar(style) as progress:
         document = report_document(inputs, sources, progress)
+    if any(findings_of(document)) or document["unknown"]:
+        more = {option_names.POD_RESOURCES: pod_resources, TIMELINE: timeline}
+        words = [word for option, value in more.items() if value for word in (option, value)]
+        document["next"] = f"{planning_command(planned, ('report', *words))} -o wide"
     print_sources(sources, style)
     _write(document, pictures, style)
     if not exit_zero and not is_clean(document["summary"]):
@@ -120,5 +128,4 @@ def _write(document: "Report", pictures: Pictures, style: Style) -> None:
         return
     emit(document, style)
     if style.for_people and not pictures:
-        wide = "" if style.output is Output.WIDE else "show fixes with -o wide, "
-        note(f"note: {wide}write the full report with --html FILE", style)
+        note("note: write the full report with --html FILE", style)

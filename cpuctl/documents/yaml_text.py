@@ -90,6 +90,9 @@ class YamlReader:
     def _events(self) -> Iterator[yaml.Event]:
         import yaml
 
+        # If the interpreter exits before the text is read to its end, the module has no names any more.
+        from yaml import MarkedYAMLError, YAMLError
+
         if odd := _unprintable(self.text):
             position = Position.at(self.text, odd.start())
             message = f"the character U+{ord(odd[0]):04X} is not allowed in YAML"
@@ -101,9 +104,9 @@ class YamlReader:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
             yield from yaml.parse(self.text, Loader=loader)
-        except yaml.MarkedYAMLError as error:
+        except MarkedYAMLError as error:
             raise _reworded(error, self.text) from None
-        except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that are not characters
+        except (YAMLError, ValueError, OverflowError) as error:  # escapes that are not characters
             raise TextError(f"not YAML: {error}", Position(1, 1)) from None
 
 

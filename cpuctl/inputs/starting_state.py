@@ -10,6 +10,7 @@ from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.option_names import NO_STATE
 from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ACTUATED_FILE,
@@ -42,7 +43,8 @@ _ASSUMED = (
     "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
     "at a time"
 )
-_FRESH = "none, as on a fresh node; the state files of this node are not used"
+EMPTY = "none, as on a fresh node"
+_FRESH = f"{EMPTY}; the state files of this node are not used"
 
 
 class StartingState(Record):
@@ -100,11 +102,15 @@ def load_starting_state(
     """Read state files and, from the file *running*, the running pods.
 
     *name* is a state file, recognized by its name, or the directory that contains them; without it they
-    come from the recording. *read* are the files that *name* names, if they were already read. A file that
-    no kubelet would load is not an error: it becomes the answer.
+    come from the recording; NO_STATE stands for none. *read* are the files that *name* names, if they were
+    already read. A file that no kubelet would load is not an error: it becomes the answer.
     """
-    texts = given_texts(name, sources, read) if name else _recorded_texts(machine, sources)
-    if name and CPU_FILE not in texts:
+    if name == NO_STATE:
+        texts: dict[StateFileName, str] = {}
+        sources.add("state", EMPTY, "given")
+    else:
+        texts = given_texts(name, sources, read) if name else _recorded_texts(machine, sources)
+    if name not in ("", NO_STATE) and CPU_FILE not in texts:
         sources.warnings.append(
             f"no {CPU_FILE} in {name}: no exclusive CPUs are assigned yet, as on a fresh node"
         )
@@ -230,17 +236,22 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
     return texts
 
 
-def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: bool) -> None:
-    """Warn that the node's state files are not read, if it may have some."""
+def has_state_files(machine: MachineSource) -> bool:
+    """Return whether a machine may have state files of its own, whatever they contain."""
+    from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
-    files = machine.files
-    if live:
-        there = os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False if pathlib raises
-    else:
-        paths = (f"{STATE_DIRECTORY}/{usual}" for usual in STATE_FILES.values())
-        there = files is not None and any(files.read(path) is not None for path in paths)
-    if there:
+    if machine.origin == LIVE_MACHINE:
+        return os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False if pathlib raises
+    files, paths = machine.files, (f"{STATE_DIRECTORY}/{usual}" for usual in STATE_FILES.values())
+    return files is not None and any(files.read(path) is not None for path in paths)
+
+
+def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: bool) -> None:
+    """Warn that the node's state files are not read, if it may have some."""
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+    if has_state_files(machine):
         where = f"/{STATE_DIRECTORY}" if live else machine.origin
         ways = f"use --state {where} to start from them, or cpuctl checkpoint verify to check them"
         sources.add("state", f"{_FRESH} ({ways})", "default")

@@ -91,7 +91,8 @@ def snippet_command(inputs: PlanningInputs, search: AdviceOptions, row: int) -> 
     flags = [word for name in sorted(search.keep) for word in (option_names.KEEP, name)]
     flags += ["--what-if"] if search.what_if else []
     flags += ["--budget", str(search.budget)] if search.budget != BUDGET else []
-    return f"{planning_command(inputs, ('advise',))} {shlex.join([*flags, '--snippet', str(row)])}"
+    command = planning_command(replace(inputs, state=""), ("advise",))
+    return f"{command} {shlex.join([*flags, '--snippet', str(row)])}"
 
 
 def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
@@ -136,7 +137,9 @@ def check_command(planning: Planning, start: NotStarted, flags: Sequence[str] = 
     inputs = planning.inputs
     if planning.initial.texts and fails_on_files(start, planning.source.info, planning.kubelet):
         return _verify_command(inputs, flags)
-    without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
+    # The check is about the configuration, not about any state files.
+    state = "" if inputs.state == option_names.NO_STATE else inputs.state
+    without = replace(inputs, state=state, pods="", node=replace(inputs.node, devices="", policy=""))
     return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
 
 

@@ -161,8 +161,10 @@ def _needs_unknown_caches(node: Node) -> bool:
     return by_cache and not node.topology.caches_known
 
 
-def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None) -> Planning:
-    """Read all inputs.
+def read_planning(
+    inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None, fresh: bool = False
+) -> Planning:
+    """Read all inputs; *fresh*: no state files, although the machine may have some.
 
     The origin of each input goes to *sources*, even if the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
@@ -178,7 +180,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources
     )
     sources = sources or Sources()
     given, past = read_pods(inputs, sources, needed=pods_needed)
-    return replace(planning_for(given, inputs, sources), past=past)
+    return replace(planning_for(given, inputs, sources, fresh=fresh), past=past)
 
 
 def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
@@ -197,12 +199,23 @@ def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tupl
     return given, PastPods(ended, rejections)
 
 
-def planning_for(given: GivenPods, inputs: PlanningInputs, sources: Sources) -> Planning:
+def planning_for(
+    given: GivenPods, inputs: PlanningInputs, sources: Sources, *, fresh: bool = False
+) -> Planning:
     """Read everything but the incoming pods, which are already read; raise as ``read_planning`` does."""
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    if fresh:
+        inputs = replace(inputs, state=_without_state(source))
     return node_planning(inputs, source, loaded, sources).with_pods(given)
+
+
+def _without_state(source: MachineSource) -> str:
+    """Return what to name as the state of a machine so that none of its state files is read."""
+    from cpuctl.inputs.starting_state import has_state_files
+
+    return option_names.NO_STATE if has_state_files(source) else ""
 
 
 def node_planning(

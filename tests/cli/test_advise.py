@@ -332,3 +332,26 @@ def test_without_a_started_kubelet_the_next_command_checks_its_configuration(cpu
     assert f"\n  see: {document['next']}\n" in cpuctl("advise", "-q", *words).out
     assert document["next"].startswith("cpuctl config check ")
     assert cpuctl(*shlex.split(document["next"])[1:], "-q").code == 3
+
+
+STALE = "fixtures/nodes/v2-2-numa/node.tar.xz"
+
+
+def test_settings_are_compared_without_recorded_state_files(cpuctl: Cpuctl) -> None:
+    """A kubelet does not start with the files of this recording: they name an offline CPU."""
+    found = cpuctl("advise", "-m", STALE, "-T", "pod=3/3,1Gi")
+    assert (found.code, "cpu_manager_state" in found.err) == (3, False)
+    command = f"cpuctl explain default/pod -m {STALE} --state none -T pod=3/3,1Gi"
+    assert found.out.splitlines()[-1] == f"Next, to see why: {command}"
+    explained = cpuctl(*shlex.split(command)[1:])
+    assert "it requests 1Gi of memory" in explained.out
+    # A search for moves starts from the files.
+    moves = cpuctl("advise", "--defragment", "-m", STALE, "-T", "pod=3/3,1Gi")
+    assert "would not start" in moves.out
+
+
+def test_the_command_for_a_snippet_names_no_state(cpuctl: Cpuctl) -> None:
+    found = cpuctl("advise", "-m", STALE, "-T", "pod=3/3,10Mi", "--budget", "200")
+    command = next(line for line in found.out.splitlines() if "--snippet" in line)
+    assert "--state" not in command
+    assert cpuctl(*shlex.split(command.partition(": cpuctl ")[2])).code == 0

@@ -239,6 +239,12 @@ def test_a_finding_with_gaps_is_shown_with_an_example(recorded: Path, cpuctl: Cp
     assert "for example" not in one
 
 
+def test_the_fix_of_one_node_is_shown_if_nodes_need_different_ones(cpuctl: Cpuctl) -> None:
+    nodes = ("fixtures/nodes/v2-2-numa", "fixtures/nodes/hybrid-8-numa")
+    out = cpuctl("fleet", "check", *nodes, "--check", "audit").out
+    assert "  fix, on v2-2-numa: chcpu --enable 15" in out.splitlines()
+
+
 def test_a_finding_whose_plural_differs_is_shown_with_an_example() -> None:
     """The merged text is singular, unlike the complete one."""
 

@@ -417,3 +417,15 @@ def test_a_start_that_depends_on_unknown_flags_is_not_blamed_on_a_state_file(
     document = json.loads(cpuctl("plan", *words, "-o", "json").out)
     assert document["start"]["outcome"] == "Undetermined"
     assert document["next"].startswith("cpuctl config check ")
+
+
+def test_a_recording_can_be_planned_as_an_empty_node(cpuctl: Cpuctl) -> None:
+    """What a node would do once it is drained and its state files are deleted."""
+    recording = ("plan", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "-T", "web=2/2,10Mi")
+    assert "The kubelet would not start" in cpuctl(*recording).out
+    empty = cpuctl(*recording, "--state", "none", "-o", "json")
+    assert empty.code == 0
+    assert json.loads(empty.out)["sources"]["state"] == {
+        "value": "none, as on a fresh node",
+        "from": "given",
+    }

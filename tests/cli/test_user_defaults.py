@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,13 @@ def test_variables_replace_this_host_and_the_newest_release(
     named = cpuctl("plan", "-m", RECORDED, "--kubelet-version", "1.34", *POD, *STATIC)
     assert shown.out == named.out
     assert sources(cpuctl, "plan", *POD)["machine"] == {"value": RECORDED, "from": "environment"}
+
+
+def test_a_process_with_a_configuration_file_ends_quietly(configured: Path) -> None:
+    """Places in the file are found lazily: the interpreter exits before the text is read to its end."""
+    configured.write_text(f"machine: {SMALL}\n")
+    done = subprocess.run([sys.executable, "-m", "cpuctl", "topology", "-q"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
 def _read(inputs: PlanningInputs, sources: Sources) -> Planning:
     """Read all inputs; raise UsageError if the kubelet's release is not given."""
     try:
-        planning = read_planning(inputs, pods_needed=False, sources=sources)
+        planning = read_planning(inputs, pods_needed=False, sources=sources, fresh=True)
     except ConfigRefusedError:
         require_version(inputs.kubelet, sources)
         raise

@@ -48,8 +48,9 @@ HELP = """Check the nodes of a fleet, and show each finding once.
 
 Checks config (as cpuctl config check), state (the kubelet's state files, as cpuctl checkpoint verify) and
 audit (as cpuctl audit). Findings that differ only in names and numbers are shown once, with ... in place of
-these, and an example. What a recording does not contain is listed as not checked. --pods names the owners of
-CPUs and memory for state and audit, and shows which pods no longer exist.
+these, an example, and the fix for one node if it differs as well. What a recording does not contain is listed
+as not checked. --pods names the owners of CPUs and memory for state and audit, and shows which pods no longer
+exist.
 
 With --nrt, also checks nrt: whether the NodeResourceTopology of each node, which the scheduler's plugin uses,
 is correct. Policies, zones and quantities are compared with what an exporter would publish for the recording,

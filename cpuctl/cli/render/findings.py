@@ -140,7 +140,7 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str
     yield from placeholder_cells(fixes)
 
 
-def fix_label(fix: str, place: str) -> str:
+def fix_label(fix: str, place: str = "") -> str:
     """Return what precedes a fix; *place* is where it applies, empty for here."""
     label = "see" if _INSPECTING.fullmatch(fix) else "fix"
     return f"{label}, {place}" if place else label
@@ -154,7 +154,7 @@ def _of_several(fixes: Sequence[str]) -> str:
 
 _REPAIR = "cpuctl checkpoint repair"
 _INSPECTING = re.compile(
-    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl checkpoint verify|cpuctl config check) ?[^;&|]*"
+    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl checkpoint verify|cpuctl config check|cpuctl explain) ?[^;&|]*"
 )
 """Commands that change nothing, but show what to fix."""
 _COMMAND = r"(?:sudo )?cpuctl "

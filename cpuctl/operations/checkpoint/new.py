@@ -13,6 +13,7 @@ from cpuctl.inputs.starting_state import StartingState
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
+from cpuctl.operations.command_lines import check_command, planning_command
 from cpuctl.operations.state_writing import state_texts
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -30,11 +31,12 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCa
     # A recording's own state would be a different starting point.
     started = replace(planning, initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
-        return _refused(_of_start(started)), _case(planning, {})
+        return _refused(_of_start(started, check_command(planning, started))), _case(planning, {})
     for pod in planning.incoming:
         admission = started.admit(pod)
         if not isinstance(admission.verdict, Admitted):
-            return _refused(_of_pod(admission)), _case(planning, {})
+            explain = planning_command(planning.inputs, ("explain", admission.pod.full_name))
+            return _refused(_of_pod(admission, explain)), _case(planning, {})
     texts = state_texts(started, planning.kubelet)
     return tuple(FileChange(file_name=name, state=None, text=text) for name, text in texts.items()), _case(
         planning, texts
@@ -58,15 +60,14 @@ def _refused(reason: Refused) -> tuple[FileChange, ...]:
     return tuple(FileChange(file_name=name, state=None, refused=reason) for name in (CPU_FILE, MEMORY_FILE))
 
 
-def _of_start(outcome: NotStarted) -> Refused:
-    return Refused(start_notes(outcome), "see cpuctl config check")
+def _of_start(outcome: NotStarted, check: str) -> Refused:
+    return Refused(start_notes(outcome), check)
 
 
-def _of_pod(admission: Admission) -> Refused:
+def _of_pod(admission: Admission, explain: str) -> Refused:
     verdict = admission.verdict
     assert not isinstance(verdict, Admitted)
     why = why_not(verdict)
-    advice = "leave this pod out; see cpuctl explain"
     if isinstance(verdict, Undetermined):
-        return Refused(f"whether {admission.pod.full_name} is admitted is unknown: {why}", advice)
-    return Refused(f"{admission.pod.full_name} is not admitted: {why}", advice)
+        return Refused(f"whether {admission.pod.full_name} is admitted is unknown: {why}", explain)
+    return Refused(f"{admission.pod.full_name} is not admitted: {why}", explain)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
-from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells
+from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells, fix_label
 from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
 from cpuctl.exports.answer_text import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_word
@@ -22,7 +22,9 @@ _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
     """Lay out a change; wide shows whole UIDs."""
     stated = {each["fix"] for each in document["proof"]["findings"]} if document["proof"] else set()
-    for file in document["files"]:
+    if lines := tuple(_not_created(document["files"])):
+        yield Lines(lines)
+    for file in () if lines else document["files"]:
         yield Lines(tuple(_headline(file, stated)))
         if file["actions"]:
             yield _actions(file["actions"], wide=wide)
@@ -32,6 +34,16 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
     yield Lines(tuple(_closing(document)))
 
 
+def _not_created(files: Sequence[answers.ChangedFile]) -> Iterator[Cell]:
+    """Write why no file is created, if all would be new and the reason is the same."""
+    if all(file["outcome"] == "refused" and not file["source"] for file in files):
+        reasons = {(file["reason"], file["fix"]) for file in files}
+        if len(reasons) == 1:
+            [(reason, fix)] = reasons
+            yield Cell(f"{', '.join(file['file'] for file in files)}: not created: {reason}", "red")
+            yield from fix_cells(fix, fix_label(fix))
+
+
 def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Cell]:
     """Write what becomes of a file; advice that a finding below repeats is *stated* there."""
     name = file["source"] or file["file"]
@@ -39,7 +51,7 @@ def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Ce
         case "refused":
             yield Cell(f"{name}: not changed: {file['reason']}", "red")
             if file["fix"] not in stated:
-                yield from fix_cells(file["fix"])
+                yield from fix_cells(file["fix"], fix_label(file["fix"]))
         case "unchanged":
             yield Cell(f"{name}: nothing to change")
         case _:

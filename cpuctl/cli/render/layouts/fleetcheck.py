@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, fix_label, placeholder_cells
@@ -34,17 +34,27 @@ _LONGEST_FIX = 240
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out findings; *wide* names all nodes, and what was expected and detected."""
+    fixes = [_fix(each, document["nodes"]) for each in document["findings"]]
     if findings := [
-        line for each in document["findings"] for line in _finding(each, document["nodes"], wide=wide)
+        line
+        for each, fix in zip(document["findings"], fixes, strict=True)
+        for line in _finding(each, fix, document["nodes"], wide=wide)
     ]:
-        yield Lines((*findings, *placeholder_cells([each["fix"] or "" for each in document["findings"]])))
+        yield Lines((*findings, *placeholder_cells([fix.text for fix in fixes])))
     if others := [*_unchecked(document, wide=wide), *_unreadable(document["nodes"], wide=wide)]:
         yield Lines(tuple(others))
     yield Lines(tuple(_closing(document)))
 
 
+class _Fix(NamedTuple):
+    """A fix, and the only node to which it applies; empty for all."""
+
+    text: str
+    node: str = ""
+
+
 def _finding(
-    finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode], *, wide: bool
+    finding: FleetFinding, fix: _Fix, nodes: Sequence[CheckedNode | UnreadableNode], *, wide: bool
 ) -> Iterator[Cell]:
     parts = (finding["severity"], finding["code"], _text(finding))
     yield Cell(": ".join(parts), STYLES[finding["severity"]])
@@ -55,11 +65,11 @@ def _finding(
             yield Cell(f"  where: {finding['where']}")
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
-    if fix := finding["fix"]:
-        word = fix_label(fix, "" if finding["check"] == "config" else "on each node")
-        whole = wide or len(fix) <= _LONGEST_FIX
-        shown = fix if whole else f"{shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
-        yield from fix_cells(shown, word)
+    if text := fix.text:
+        on_all = "" if finding["check"] == "config" else "on each node"
+        whole = wide or len(text) <= _LONGEST_FIX
+        shown = text if whole else f"{shorten(text, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
+        yield from fix_cells(shown, fix_label(text, f"on {fix.node}" if fix.node else on_all))
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
 
@@ -70,14 +80,29 @@ def _text(finding: NodeFinding) -> str:
 
 def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
     """Yield the complete texts of a finding that has gaps, with the names of the nodes."""
-    if VARIES not in _text(finding):
-        return
+    if VARIES in _text(finding):
+        for name, each in _merged(finding, nodes):
+            yield f"{name}: {_text(each)}"
+
+
+def _fix(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> _Fix:
+    """Return the fix of a finding; if the nodes need different ones, that of the first node."""
+    if finding["fix"]:
+        return _Fix(finding["fix"])
+    differing = (_Fix(each["fix"], name) for name, each in _merged(finding, nodes) if each["fix"])
+    return next(differing, _Fix(""))
+
+
+def _merged(
+    finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]
+) -> Iterator[tuple[str, NodeFinding]]:
+    """Yield the findings that one of the fleet stands for, with the names of the nodes."""
     kind, names = kind_of(finding), {*finding["nodes"]}
     for node in nodes:
         if node["outcome"] == "Read" and node["node"] in names:
             for each in node["findings"]:
                 if kind_of(each) == kind:
-                    yield f"{node['node']}: {_text(each)}"
+                    yield node["node"], each
 
 
 def _nodes(names: Sequence[str], *, wide: bool, often: str = "") -> str:

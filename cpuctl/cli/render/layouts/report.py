@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import STYLES
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
@@ -38,8 +38,8 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     )
     if lines:
         yield Lines(lines)
-    if not wide and (found or document["unknown"]):
-        yield Lines.of("With -o wide, notes and fixes are shown, too.")
+    if not wide and (command := document.get("next")):
+        yield next_line("to see notes and fixes", command)
 
 
 def _start(document: Report) -> Iterator[Lines]:

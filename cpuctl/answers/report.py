@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict, final
+from typing import Literal, TypedDict, final
 
 from cpuctl.answers.audit import Audit
 from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
@@ -41,6 +41,8 @@ class ReportSummary(FindingCounts):
 class ReportParts(TypedDict, total=False):
     """Parts are absent if not requested, or for the reason in *unknown*."""
 
+    next: str
+    """The command that also shows notes and fixes, if there are any."""
     state: CheckpointVerify
     """Whether the kubelet would start with the node's state files."""
     holders: CheckpointDump
@@ -75,8 +77,6 @@ class Report(ReportParts):
     unknown: list[UnknownPart]
     warnings: list[str]
     """Warnings about the inputs."""
-    next: NotRequired[str]
-    """The command that also shows notes and fixes."""
 
 
 @final

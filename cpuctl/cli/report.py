@@ -109,7 +109,7 @@ def report(
     )
     with ProgressBar(style) as progress:
         document = report_document(inputs, sources, progress)
-    if any(findings_of(document)) or document["unknown"]:
+    if any(each.finding["fix"] or each.finding["severity"] == "note" for each in findings_of(document)):
         more = {option_names.POD_RESOURCES: pod_resources, TIMELINE: timeline}
         words = [word for option, value in more.items() if value for word in (option, value)]
         document["next"] = f"{planning_command(planned, ('report', *words))} -o wide"

@@ -30,7 +30,7 @@ GUESSED = "a guess by maximum frequency"
 
 WHOLE_POD = "(whole pod)"
 _KEEP_OFF = (
-    "to keep them off the reserved CPUs, drain the node, stop the kubelet, delete cpu_manager_state, "
+    "drain the node, stop the kubelet, delete cpu_manager_state, "
     "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start it"
 )
 
@@ -85,7 +85,8 @@ def shared_sentence(shared: str, reserved: str) -> str:
         return f"Burstable and BestEffort containers run only on the reserved {named(among)}"
     if not among:
         return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
-    return f"{who}, including the reserved {named(among)}; {_KEEP_OFF}"
+    cpus = "CPU" if len(CPUSet.parse(reserved)) == 1 else "CPUs"
+    return f"{who}, including the reserved {named(among)}; to keep them off the reserved {cpus}, {_KEEP_OFF}"
 
 
 def container_counts(audit: Audit) -> Iterator[str]:

@@ -154,7 +154,8 @@ def _of_several(fixes: Sequence[str]) -> str:
 
 _REPAIR = "cpuctl checkpoint repair"
 _INSPECTING = re.compile(
-    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl checkpoint verify|cpuctl config check|cpuctl explain) ?[^;&|]*"
+    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl (?:checkpoint verify|config check|explain)) ?"
+    r"[^;&|]*"
 )
 """Commands that change nothing, but show what to fix."""
 _COMMAND = r"(?:sudo )?cpuctl "

@@ -259,7 +259,8 @@ def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
     uncertain = "" if difference.evidence == "verified" else " (not verified)"
     if difference.holds(*version):
-        return KnownDefect(f"since {difference.begin}; before, {difference.before}{uncertain}", reference)
+        text = f"since {difference.begin}, {difference.after}; before: {difference.before}{uncertain}"
+        return KnownDefect(text, reference)
     never = (
         "" if difference.known_in(version.minor) else f"; no known patch release of 1.{version.minor} does"
     )

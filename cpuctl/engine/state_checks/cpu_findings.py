@@ -125,7 +125,7 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             Severity.WARNING,
             "pool-only-reserved",
             _FILE,
-            f"containers without exclusive CPUs can only run on the reserved CPUs {pool}",
+            f"containers without exclusive CPUs can only run on the reserved {named(pool)}",
         )
 
 

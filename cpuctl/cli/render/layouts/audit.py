@@ -14,6 +14,7 @@ from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, AuditedNode, Container, ContainerMems, PreparedClaim
+    from cpuctl.answers.report import Report
 
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
@@ -35,11 +36,12 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
         yield _claims(claims)
     findings = document["findings"]
     if findings:
-        yield findings_block(findings, NODE, wide=wide, place="" if _is_here(document) else "on the node")
+        yield findings_block(findings, NODE, wide=wide, place="" if is_live(document) else "on the node")
     yield Lines(tuple(_closing(document)))
 
 
-def _is_here(document: Audit) -> bool:
+def is_live(document: Audit | Report) -> bool:
+    """Return whether an answer is about this host."""
     machine = document["sources"].get("machine")
     return machine is None or machine["from"] == "live"
 
@@ -106,6 +108,12 @@ def _mems(mems: ContainerMems) -> str:
 
 _OF_A_RUNNING_NODE = ("cgroups:", "processes:", "interrupts:")
 """How a gap is introduced if a recording of the running node would have the data."""
+CAPTURE_AGAIN = next_cell("on the node while its pods run", "sudo cpuctl capture NODE.tar.gz")
+
+
+def needs_running_node(document: Audit) -> bool:
+    """Return whether something was not checked that a recording of the running node would have."""
+    return any(each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"])
 
 
 def _closing(document: Audit) -> Iterator[Cell]:
@@ -115,12 +123,12 @@ def _closing(document: Audit) -> Iterator[Cell]:
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
     missing = document["node"]["cpuManagerState"] == "missing"
-    if missing and _is_here(document):
+    if missing and is_live(document):
         yield Cell(
             "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
         )
-    elif missing or any(each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]):
-        yield next_cell("on the node while its pods run", "sudo cpuctl capture NODE.tar.gz")
+    elif missing or needs_running_node(document):
+        yield CAPTURE_AGAIN
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
 

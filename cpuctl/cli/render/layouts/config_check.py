@@ -14,8 +14,9 @@ from cpuctl.cli.render.findings import (
     start_counts_text,
 )
 from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_cell
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import shared_sentence
-from cpuctl.phrases import counted
+from cpuctl.phrases import counted, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, ConfigFinding, PooledNode, Pools, UnpooledNode
@@ -82,7 +83,7 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
     if node["cpuManagerPolicy"] == "none":
         return policies
     exclusive = f"exclusive CPUs from {node['allocatableCPUs'] or 'none'}"
-    return f"{policies}, reserved CPUs {node['reservedCPUs']}, {exclusive}"
+    return f"{policies}, reserved {named(CPUSet.parse(node['reservedCPUs']))}, {exclusive}"
 
 
 def shared_line(pools: Pools) -> str:

@@ -152,7 +152,7 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
     counts = ((node[key], noun) for key, noun in _COUNTED.items())
     yield ", ".join(counted(count, noun) for count, noun in counts if count is not None)
     if node["cpuManagerPolicy"] == "static":
-        yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
+        yield f"CPU Manager policy static, reserved {named(CPUSet.parse(node['reservedCPUs']))}"
     else:
         rest = "every container runs on all CPUs" if not driver else "the dra.cpu driver assigns CPUs"
         yield f"CPU Manager policy none: {rest}"

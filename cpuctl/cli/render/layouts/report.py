@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
-from cpuctl.cli.render.findings import STYLES
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.findings import STYLES, fix_cells, fix_label, placeholder_cells
+from cpuctl.cli.render.layouts.audit import CAPTURE_AGAIN, is_live, needs_running_node
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
 from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, standings, verdict
@@ -30,7 +31,9 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     yield from _start(document)
     found = [each for each in findings_of(document) if wide or each.finding["severity"] != "note"]
     if found:
-        yield Lines(tuple(line for each in found for line in _finding(each, wide=wide)))
+        on_node = "" if is_live(document) else "on the node"
+        shown = [line for each in found for line in _finding(each, on_node, wide=wide)]
+        yield Lines((*shown, *placeholder_cells([each.finding["fix"] for each in found if wide])))
     if lines := tuple(_refused(document)):
         yield Lines(lines)
     lines = tuple(
@@ -38,8 +41,15 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     )
     if lines:
         yield Lines(lines)
+    if following := tuple(_following(document, wide=wide)):
+        yield Lines(following)
+
+
+def _following(document: Report, *, wide: bool) -> Iterator[Cell]:
     if not wide and (command := document.get("next")):
-        yield next_line("to see notes and fixes", command)
+        yield next_cell("to see notes and fixes", command)
+    if "audit" in document and needs_running_node(document["audit"]):
+        yield CAPTURE_AGAIN
 
 
 def _start(document: Report) -> Iterator[Lines]:
@@ -54,12 +64,13 @@ def _start(document: Report) -> Iterator[Lines]:
             return
 
 
-def _finding(found: PlacedFinding, *, wide: bool) -> Iterator[Cell]:
+def _finding(found: PlacedFinding, on_node: str, *, wide: bool) -> Iterator[Cell]:
     finding = found.finding
     prefix = ": ".join(filter(None, (finding["severity"], found.about, finding["message"])))
     yield Cell(prefix, STYLES[finding["severity"]])
     if wide and finding["fix"]:
-        yield Cell(f"  fix: {finding['fix']}")
+        place = on_node if found.part == "audit" else ""
+        yield from fix_cells(finding["fix"], fix_label(finding["fix"], place))
 
 
 def _refused(document: Report) -> Iterator[Cell]:

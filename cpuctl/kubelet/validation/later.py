@@ -242,7 +242,7 @@ NOT_CHECKED = (
     NotChecked((), "the systemd watchdog settings", since=32),
     NotChecked(
         (),
-        f"rules and flags that changed after 1.{_LAST_SEEN} (assumed unchanged)",
+        f"whether rules and flags changed after 1.{_LAST_SEEN} (assumed not)",
         since=_LAST_SEEN + 1,
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_step, pods_tables
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
-from cpuctl.cli.render.tables.resources import devices_table
+from cpuctl.cli.render.tables.resources import devices_table, group_text
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_line, suggestions_table
 from cpuctl.cpuset import CPUSet
@@ -366,7 +366,7 @@ def _numa_nodes(nodes: Sequence[CPUShare]) -> Table:
 
 
 def _memory(nodes: Iterable[MemoryTable]) -> Table:
-    """Show the memory of each node, and the group to which a node in use belongs."""
+    """Show the memory of each node, and the group to which it belongs."""
     names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "GROUP")
     columns = (Column(name, "left" if name in ("RESOURCE", "GROUP") else "right") for name in names)
     rows = (
@@ -376,7 +376,7 @@ def _memory(nodes: Iterable[MemoryTable]) -> Table:
             Cell(byte_text(each["total"])),
             Cell(byte_text(each["allocatable"])),
             Cell(byte_text(each["free"]), "green" if each["free"] else ""),
-            Cell(braced([node["group"]]) if node["assignments"] else "-"),
+            Cell(group_text(node)),
         )
         for node in nodes
         for each in node["resources"]

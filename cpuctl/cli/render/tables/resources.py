@@ -147,9 +147,14 @@ def _huge_pages(node: MemoryTable) -> int:
     return sum(table["total"] for table in node["resources"] if table["resource"] != "memory")
 
 
+def group_text(node: MemoryTable) -> str:
+    """Write the nodes of a node's group; ``-`` for a node of its own."""
+    return "-" if node["group"] == str(node["numaNode"]) else node["group"]
+
+
 def _rows(node: MemoryTable, *, wide: bool, pages: bool) -> Iterator[tuple[Cell, ...]]:
     number = str(node["numaNode"])
-    group = "-" if node["group"] == number else node["group"]
+    group = group_text(node)
     for table in node["resources"]:
         texts = [byte_text(table[key]) for key in _AMOUNTS]
         if not (wide or table["resource"] == "memory" or any(table[key] for key in _AMOUNTS)):

@@ -23,6 +23,8 @@ _MANY = 8192
 
 _ONES = re.compile("1+")
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_NOT_WRITTEN, _TOO_LARGE = "invalid syntax", "value out of range"
+_NO_NUMBER = re.compile(rf'strconv\.Atoi: parsing "(.*)": ({_NOT_WRITTEN}|{_TOO_LARGE})')
 _GO_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
@@ -135,6 +137,17 @@ class CPUSet:
         return (self.mask & -self.mask).bit_length() - 1
 
 
+def list_problem(error: ValueError) -> str:
+    """Write in plain words why ``CPUSet.parse`` rejects a list, for files that no kubelet reads."""
+    found = _NO_NUMBER.fullmatch(str(error))
+    if found is None:
+        return str(error)
+    text, problem = found.groups()
+    if problem == _TOO_LARGE:
+        return f"{text} is too large"
+    return f'"{text}" is not a number' if text else "a number is missing"
+
+
 def _range(part: str) -> tuple[int, int]:
     first, dash, last = part.partition("-")
     low = _integer(first)
@@ -162,11 +175,11 @@ def _integer(text: str) -> int:
         return int(text)
     if not _INTEGER.fullmatch(text):
         shown = "".join(_GO_ESCAPES.get(char, char) for char in text)
-        raise GoError(f'strconv.Atoi: parsing "{shown}": invalid syntax')
+        raise GoError(f'strconv.Atoi: parsing "{shown}": {_NOT_WRITTEN}')
     # int() refuses very long digit strings with its own message, so length decides first.
     digits, sign = text.lstrip("+-").lstrip("0") or "0", -1 if text.startswith("-") else 1
     if len(digits) > 19 or not -(1 << 63) <= (number := sign * int(digits)) < 1 << 63:
-        raise GoError(f'strconv.Atoi: parsing "{text}": value out of range')
+        raise GoError(f'strconv.Atoi: parsing "{text}": {_TOO_LARGE}')
     if number > MAX_CPU:
         raise CPUSetLimitError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
     return number

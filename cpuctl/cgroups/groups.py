@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
 from cpuctl.cgroups.names import Role, role_of
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
 from cpuctl.machine.recording_layout import RECORD_AGAIN
@@ -277,7 +277,7 @@ class _Reader:
             return within_limit(CPUSet.parse(text))
         except ValueError as error:
             raise InputError(
-                f"is not a valid kernel CPU list: {error}",
+                f"is not a valid kernel CPU list: {list_problem(error)}",
                 where=f"{self.at.cpuset}{path}/{name}",
                 hint=RECORD_AGAIN,
             ) from None

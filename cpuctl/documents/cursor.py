@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.documents.document import Document, Origin, Value
 from cpuctl.documents.positions import Path
 from cpuctl.documents.text_errors import describe
@@ -194,7 +194,7 @@ class Cursor(NamedTuple):
         try:
             return CPUSet.parse(text)
         except ValueError as error:
-            raise self.error(f"expected a CPU list, found {describe(text)}: {error}") from None
+            raise self.error(f"expected a CPU list, found {describe(text)}: {list_problem(error)}") from None
 
 
 def _one_of(choices: Collection[str]) -> str:

@@ -32,11 +32,11 @@ def tick_step(end: int, length: int, min_gap: int) -> int:
 
 
 def tick_text(time: int) -> str:
-    """Write a round time in the most readable unit: ``0.5s``, ``90s``, ``2m``."""
-    for unit, name in ((_HOUR, "h"), (_MINUTE, "m")):
-        if time and time % unit == 0:
-            return f"{time // unit}{name}"
-    return f"{time / _SECOND:g}s" if time else "0"
+    """Write a round time: ``0.5s``, ``1m30s``, ``2h``."""
+    hours, rest = divmod(time, _HOUR)
+    minutes, below = divmod(rest, _MINUTE)
+    parts = ((hours, "h"), (minutes, "m"), (below / _SECOND, "s"))
+    return "".join(f"{count:g}{unit}" for count, unit in parts if count) or "0"
 
 
 def drawn_until(replay: Replay) -> int:

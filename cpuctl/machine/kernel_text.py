@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 from cpuctl.records import Record
 
@@ -46,8 +46,8 @@ def parse_cpu_list(text: str) -> CPUSet:
     try:
         cpus = CPUSet.parse(text)
     except ValueError as error:
-        problem = str(error).removeprefix("strconv.Atoi: parsing ")
-        raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8 ({problem})") from None
+        problem = list_problem(error)
+        raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8: {problem}") from None
     return within_limit(cpus)
 
 

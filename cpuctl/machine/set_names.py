@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.machine.model import MAX_CPUS, Machine
@@ -64,8 +64,8 @@ def _numbers(part: str) -> CPUSet:
     try:
         return CPUSet.parse(part)
     except ValueError as error:
-        problem = str(error).removeprefix("strconv.Atoi: parsing ")
-        raise InputError(f"expected a CPU list, found {part!r} ({problem})", hint=_HINT) from None
+        message = f"expected a CPU list, found {part!r}: {list_problem(error)}"
+        raise InputError(message, hint=_HINT) from None
 
 
 def named_sets(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:

@@ -193,7 +193,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
         server=server_like(history.setup),
         moments=history.moments,
         until=history.moments[-1].at if history.moments else 0,
-        description=f"What the kubelet did according to {source}, and what was expected",
+        description=f"What cpuctl computes for the events in {source}, compared with what the kubelet did",
         pods=pods,
         limit_ranges=given.limit_ranges,
         log=source,
@@ -235,11 +235,12 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
             "the log does not begin with a start of the kubelet: the replay begins on an empty node"
         )
     if history.left_out:
-        sources.warnings.append(f"left out, without a manifest: {few(sorted(history.left_out))}")
+        missing = few(sorted(history.left_out))
+        sources.warnings.append(f"left out, as their manifests are missing (add them with -f): {missing}")
     if pinned := sorted(name for name, cpus in history.left_out.items() if cpus):
         first = pinned[0]
         sources.warnings.append(
-            f"of these {few(pinned)} got CPUs ({first}: {history.left_out[first]}): "
+            f"the kubelet gave CPUs to pods that are left out ({first}: {history.left_out[first]}): "
             "later differences may result from this"
         )
     if history.kept:

@@ -208,7 +208,7 @@ def read_requests(
 
 
 def _as_new(planning: Planning) -> PlanningInputs:
-    """Return the inputs of a command for which running pods are new: without state files they are admitted."""
+    """Return inputs for which running pods are new: without state files, they are admitted as such."""
     inputs = planning.inputs
     if planning.initial.texts or not inputs.pods or "#" in inputs.pods:  # a node of an archive
         return inputs

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.errors import InputError
 from cpuctl.messages.log_lines import LogLine, read_log
 from cpuctl.timeline.model import BEST_HINT, hints_text
@@ -193,9 +193,9 @@ def _cpus(line: LogLine, source: str) -> CPUSet:
     try:
         return CPUSet.parse(text)
     except ValueError as error:
-        raise InputError(
-            f"cpuSet: {error}", where=f"{source} line {line.number}", hint="is the line truncated?"
-        ) from None
+        message = f"cpuSet: expected a CPU list, found {text!r}: {list_problem(error)}"
+        where = f"{source} line {line.number}"
+        raise InputError(message, where=where, hint="is the line truncated?") from None
 
 
 def _rejection(event: LogEvent, line: LogLine) -> LogEvent | None:

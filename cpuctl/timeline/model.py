@@ -12,6 +12,7 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
+from cpuctl.phrases import named
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.reading.manifests import DRAObject
 from cpuctl.records import Record
@@ -70,7 +71,7 @@ BEST_HINT = "best"
 
 def hint_text(nodes: int | None, *, preferred: bool) -> str:
     """Format a topology hint: its NUMA nodes, and whether it is preferred."""
-    where = "any nodes" if nodes is None else f"nodes {CPUSet(nodes) or 'none'}"
+    where = "any nodes" if nodes is None else named(CPUSet(nodes), "node") if nodes else "nodes none"
     return f"{where} preferred" if preferred else where
 
 

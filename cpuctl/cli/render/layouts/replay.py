@@ -133,8 +133,8 @@ def _first_difference(document: Replay) -> Iterator[Block]:
         first = failures[0]
         stated, engine = _value(first["expected"]), _value(first["found"])
         text = (
-            f"first difference at {first['at']}: {first['what']}: the kubelet has {stated}, "
-            f"cpuctl computes {engine}"
+            f"first difference at {first['at']}: {first['what']}: {stated} according to the log, "
+            f"{engine} as computed"
         )
         yield Lines((Cell(text, "bold"),))
 

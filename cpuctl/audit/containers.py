@@ -110,11 +110,13 @@ def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: C
 def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Finding:
     """Report a container of which only the pod is known: its CPUs must be those of a container of the pod."""
     allowed = " or ".join(map(str, observed.expected.choices))
+    own = observed.group.cpuset.cpus or observed.effective
+    cpus = named(own) if own else "these CPUs"
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"no container of its pod should have these CPUs; allowed: {allowed}; "
+        message=f"no container of its pod should have {cpus}; allowed: {allowed}; "
         "use --pods to identify the container"
         + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
         expected=allowed,

@@ -113,7 +113,7 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
         hint = shlex.join(["cpuctl", "explain", "--message", pod])
         return UsageError("expected a pod's name, found a sentence", where="POD", hint=f"use {hint}")
     if not pod:
-        new = "specify manifests with -f PODS, or pods with -T web=4/4"
+        new = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
         running = (
             f"name one of the pods in {inputs.pods} (cpuctl explain NAME ...), or " if inputs.pods else ""
         )

@@ -129,8 +129,8 @@ TemplateOption = Annotated[
         "--template",
         metavar="NAME[=CPU[,MEM]]",
         help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; a single value sets "
-        "both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is "
-        "BestEffort.",
+        "both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, "
+        "web alone is BestEffort.",
         rich_help_panel=INPUT,
     ),
 ]

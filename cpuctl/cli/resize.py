@@ -183,7 +183,7 @@ def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sour
     from cpuctl.inputs.sources import refuse_stdin_twice
 
     if not (inputs.filenames or inputs.templates or inputs.pods):
-        hint = "add running pods with --pods or -f, or describe them with -T db=4/4"
+        hint = "add running pods with --pods or -f, or describe them with -T db=4/4,1Gi"
         raise UsageError("found no pods to resize", hint=hint)
     refuse_stdin_twice(
         inputs.kubelet.config,

@@ -159,7 +159,7 @@ Examples:
   cpuctl topology map synthetic:8p2t+12e,near    # a notebook
   cpuctl topology show synthetic:2s4n16c2t,l3=8,nosmt
   cpuctl topology distances synthetic:2s4n8c,across
-  cpuctl plan -m synthetic:2s2n8c2t,isolated=4-7 -T web=4/4
+  cpuctl plan -m synthetic:2s2n8c2t,isolated=4-7 -T web=4/4,1Gi
 
 Exit codes: 0 written, 2 usage, 4 unusable input, or a machine without a synthetic form.
 """
@@ -331,8 +331,10 @@ def devices(
     """Show PCI devices, or draft a file of devices."""
     from cpuctl.answering.topology.topology_answer import pci_document
     from cpuctl.errors import InputError
+    from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.machine.devices.inventory import draft
-    from cpuctl.machine.devices.pci import drafted, read_pci_devices
+    from cpuctl.machine.devices.pci import are_recorded, drafted, read_pci_devices
+    from cpuctl.machine.recording_layout import RECORD_AGAIN
 
     style = Style(output, color=not no_color, quiet=quiet, layout="topology", view="devices_blocks")
     sources = Sources()
@@ -340,11 +342,9 @@ def devices(
     found = read_pci_devices(source.files) if source.files is not None else ()
     print_sources(sources, style)
     if not found:
-        raise InputError(
-            "contains no PCI devices that pods could use",
-            where=source.origin,
-            hint="recordings have devices if they contain sys/devices/pci* or sys/bus/pci/devices",
-        )
+        if source.files is None or source.origin == LIVE_MACHINE or are_recorded(source.files):
+            raise InputError("contains no PCI devices that pods could use", where=source.origin)
+        raise InputError("PCI devices are not recorded", where=source.origin, hint=RECORD_AGAIN)
     emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
 
 

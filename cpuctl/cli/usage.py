@@ -90,7 +90,11 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
         hint = f"it is a kubelet flag: use {_handed_on(name, written, arguments)}"
     elif meant := _begun(written, known):
         hint = f"did you mean {meant}?"
-    elif takes_flags and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS)):
+    elif (
+        takes_flags
+        and written not in vars(option_names).values()
+        and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS))
+    ):
         hint = f"did you mean {_handed_on(meant, written, arguments)}?"
     return UsageError(f"no such option: {written}", hint=hint)
 

@@ -19,6 +19,7 @@ MAX_INPUT_BYTES = 256 << 20
 
 _CHUNK = 1 << 20
 _LIKE = 0.7
+_KINDS = {"json", "yaml", "yml"}
 """The minimum similarity of two file names, without their extensions, that differ by one typing error."""
 _MOST_NAMES = 2000
 _NULL = os.makedev(1, 3)
@@ -55,16 +56,24 @@ def nearest_path(path: str) -> str:
     if missing is None:
         return ""
     numbers = re.findall("[0-9]+", missing.name)
+    begin, _, ending = missing.name.partition(".")
     with suppress(OSError), os.scandir(missing.parent) as entries:
         names = [each.name for each in islice(entries, _MOST_NAMES)]
         known = {
             name.partition(".")[0]: name for name in sorted(names) if re.findall("[0-9]+", name) == numbers
         }
-        if stem := nearest(missing.name.partition(".")[0], known, _LIKE):
+        known = {stem: name for stem, name in known.items() if stem == begin or _same_kind(name, ending)}
+        if stem := nearest(begin, known, _LIKE):
             found = missing.with_name(known[stem])
             whole = found / given.relative_to(missing)
             return str(whole if whole.exists() else found)
     return ""
+
+
+def _same_kind(name: str, ending: str) -> bool:
+    """Return whether a name may be meant by another with this ending: a JSON file is no note."""
+    own = name.partition(".")[2]
+    return not own or not ending or own == ending or {own, ending} <= _KINDS
 
 
 def read_member(path: str) -> bytes:

@@ -28,6 +28,7 @@ def mark_of(place: int) -> str:
 GUESSED = "a guess by maximum frequency"
 """A note on performance and efficiency cores that the kernel does not report."""
 
+TWO_WEIGHTS = "Two values of cpu.weight: they depend on the OCI runtime (--oci-runtime)"
 WHOLE_POD = "(whole pod)"
 _KEEP_OFF = (
     "drain the node, stop the kubelet, delete cpu_manager_state, "

@@ -72,7 +72,8 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
             raise UsageError("needs the published objects", where="--check nrt", hint=needs)
         from cpuctl.spelling import did_you_mean
 
-        hint = did_you_mean(unknown[0], known, f"choose from {', '.join(known)}")
+        others = "" if published else f", {NRT} (with --nrt FILE)"
+        hint = did_you_mean(unknown[0], known, f"choose from {', '.join(known)}{others}")
         raise UsageError(f"unknown check {unknown[0]!r}", where="--check", hint=hint)
     return tuple(name for name in known if name in names or not names)
 

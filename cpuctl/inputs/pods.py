@@ -142,7 +142,7 @@ def load_pods(
     from cpuctl.pods.identity import with_uids
 
     if needed and not files and not templates:
-        hint = "specify manifests with -f PODS, or pods with -T web=4/4"
+        hint = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
         raise UsageError(f"no pods {purpose}", hint=hint)
     pods: list[Pod] = []
     found = None

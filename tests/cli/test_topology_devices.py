@@ -75,11 +75,31 @@ def test_without_collected_devices_the_bus_is_read(cpuctl: Cpuctl, tmp_path: Pat
     assert json.loads(text)["resources"] == {"nvidia.com/gpu": {"1": 1}}
 
 
-@pytest.mark.parametrize("spec", ["synthetic:4c", "fixtures/machines/2s-2numa-32cpu.tar.xz"])
-def test_a_source_without_pci_devices_is_an_error(cpuctl: Cpuctl, spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        ("synthetic:4c", "contains no PCI devices that pods could use"),
+        ("fixtures/machines/2s-2numa-32cpu.tar.xz", "PCI devices are not recorded"),
+    ],
+)
+def test_a_source_without_pci_devices_is_an_error(cpuctl: Cpuctl, spec: str, error: str) -> None:
     result = cpuctl("topology", "devices", "-m", spec, "-o", "yaml")
     assert (result.code, result.out) == (4, "")
-    assert "contains no PCI devices that pods could use" in result.err
+    assert f"{spec}: {error}\n" in result.err
+
+
+def test_a_capture_contains_the_devices_for_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    spec, recording = machine(tmp_path, FILES), str(tmp_path / "recording.tar.gz")
+    assert cpuctl("capture", "--root", spec, recording).code == 0
+    listed = cpuctl("topology", "devices", "-q", "-m", recording)
+    assert listed.out == cpuctl("topology", "devices", "-q", "-m", spec).out
+
+
+def test_a_capture_of_a_machine_without_such_devices_shows_this(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    bridge = pci(BRIDGE, "060400", "8086", "1901", 0) | {"sys/bus/pci/devices/empty/file": ""}
+    recording = str(tmp_path / "recording.tar.gz")
+    assert cpuctl("capture", "--root", machine(tmp_path, bridge), recording).code == 0
+    assert "contains no PCI devices that pods could use" in cpuctl("topology", "devices", "-m", recording).err
 
 
 def test_an_invalid_file_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:

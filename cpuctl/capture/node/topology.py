@@ -10,6 +10,7 @@ from typing import Final
 
 from cpuctl.capture.collected import Area, Link, Progress
 from cpuctl.capture.node.files import NodeFiles
+from cpuctl.machine.devices.pci import PCI_BUS, PCI_FILES, PHYSICAL_FUNCTION, is_for_pods, pci_paths
 
 AREA: Final = "topology"
 
@@ -69,6 +70,7 @@ def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) 
         _record_node(files, f"{_NODES}/{name}")
     _record_hugepages(files, _HUGEPAGES)
     _record_pcie_roots(files)
+    _record_pci_devices(files)
     for name in _BUSES.intersection(files.names("sys/bus")):
         files.keep(f"sys/bus/{name}", None)
     return Area(
@@ -123,6 +125,18 @@ def _record_pcie_roots(files: NodeFiles) -> None:
     for name in files.names(_DEVICES):
         if root := _PCIE_ROOT.fullmatch(name):
             files.copy_some(f"{_DEVICES}/{name}/pci_bus/{root[1]}", _ROOT_FILES)
+
+
+def _record_pci_devices(files: NodeFiles) -> None:
+    """Record the devices that are usually assigned to pods: what they are, and their NUMA node."""
+    bus, _, name = PCI_BUS.rpartition("/")
+    if name in files.names(bus):
+        files.keep(PCI_BUS, None)  # shows that devices were recorded, even if there are none
+    for path in pci_paths(files):
+        if is_for_pods(files.read(f"{path}/class") or ""):
+            files.copy_some(path, PCI_FILES)
+            if PHYSICAL_FUNCTION in files.names(path):
+                files.keep(f"{path}/{PHYSICAL_FUNCTION}", None)
 
 
 def reduced_cpuinfo(text: str) -> str:

@@ -16,7 +16,11 @@ from cpuctl.machine.kernel_text import parse_number
 from cpuctl.machine.tree import Tree
 
 _DEVICES = "sys/devices"
-_BUS = "sys/bus/pci/devices"
+PCI_BUS = "sys/bus/pci/devices"
+PCI_FILES = frozenset({"class", "device", "numa_node", "vendor"})
+"""The files of a device that are read."""
+PHYSICAL_FUNCTION = "physfn"
+"""The link that only SR-IOV functions have."""
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 _HEX = re.compile(r"0x([0-9a-f]{4,6})", re.ASCII)
 _MOST = 20_000
@@ -63,7 +67,7 @@ class PCIDevice(NamedTuple):
 def read_pci_devices(tree: Tree) -> tuple[PCIDevice, ...]:
     """Read the devices that are usually assigned to pods, by address; raise InputError for invalid files."""
     files = KernelFiles(tree)
-    found = {address: path for path in _paths(tree) if _ADDRESS.fullmatch(address := path.rpartition("/")[2])}
+    found = {path.rpartition("/")[2]: path for path in pci_paths(tree)}
     if len(found) > _MOST:
         raise InputError(f"found {len(found)} PCI devices, expected at most {_MOST}", where=_DEVICES)
     devices = (_device(files, address, path) for address, path in sorted(found.items()))
@@ -81,11 +85,22 @@ def drafted(devices: Iterable[PCIDevice]) -> dict[str, dict[str, int]]:
     return {name: dict(sorted(counts[name].items())) for name in sorted(counts)}
 
 
-def _paths(tree: Tree) -> Iterator[str]:
+def is_for_pods(class_text: str) -> bool:
+    """Return whether devices with this ``class`` file are usually assigned to pods."""
+    found = _HEX.fullmatch(class_text.strip().lower())
+    return found is not None and found[1][:4] in _KINDS
+
+
+def are_recorded(tree: Tree) -> bool:
+    """Return whether a tree would have such devices if the machine has any."""
+    return bool(tree.names(PCI_BUS.rpartition("/")[0])) or any(pci_paths(tree))
+
+
+def pci_paths(tree: Tree) -> Iterator[str]:
     """Yield the directories of all devices, including those behind bridges; else what the bus lists."""
     roots = [f"{_DEVICES}/{name}" for name in tree.names(_DEVICES) if name.startswith("pci")]
     found = [path for root in roots for path in _below(tree, root, 0)]
-    yield from found or (f"{_BUS}/{name}" for name in tree.names(_BUS))
+    yield from found or (f"{PCI_BUS}/{name}" for name in tree.names(PCI_BUS) if _ADDRESS.fullmatch(name))
 
 
 def _below(tree: Tree, directory: str, depth: int) -> Iterator[str]:
@@ -108,7 +123,7 @@ def _device(files: KernelFiles, address: str, path: str) -> PCIDevice | None:
         vendor=files.value(f"{path}/vendor", _hexadecimal) or "",
         device=files.value(f"{path}/device", _hexadecimal) or "",
         numa_node=node if node is not None and node >= 0 else None,
-        virtual="physfn" in files.tree.names(path),
+        virtual=PHYSICAL_FUNCTION in files.tree.names(path),
     )
 
 

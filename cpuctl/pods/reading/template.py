@@ -17,7 +17,7 @@ _TEMPLATE = re.compile(
 _FILES = (".yaml", ".yml", ".json")
 _HINT = (
     "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3; "
-    "web=1/2 and web=1/ are Burstable, web alone is BestEffort"
+    "web=4/4, web=1/2 and web=1/ are Burstable, web alone is BestEffort"
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.layouts.audit import node_lines
+from cpuctl.exports.answer_text import TWO_WEIGHTS
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     if not summary["groups"]:
         yield Cell(_NO_GROUPS)
     if any(len(_weights(group)) > 1 for group in document["groups"]):
-        yield Cell("Two expected values of cpu.weight: they depend on the OCI runtime (--oci-runtime)")
+        yield Cell(TWO_WEIGHTS)
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
     if command := document.get("next"):

@@ -38,6 +38,10 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
     if pods:
         shown = pods if wide else pods[:_ROWS]
         yield _table(shown)
+        if any("plugin" in pod for pod in shown):
+            yield Lines.of(
+                "PLUGIN: how many nodes the scheduler plugin filters out, or if it agrees with the kubelet."
+            )
     recorded = [node for node in document["nodes"] if node["source"]]
     if kept := tuple(
         f"no pods planned on {few(names)}: {text}" for text, names in problems_of(recorded).items()
@@ -166,13 +170,13 @@ def _plugin_cell(pod: FleetPod) -> Cell:
     if plugin is None:
         return Cell("-")
     if plugin["wronglyFiltered"]:
-        return Cell(f"wrongly filters {plugin['wronglyFiltered']['count']}", "yellow")
+        return Cell(f"wrongly filters out {plugin['wronglyFiltered']['count']}", "yellow")
     if plugin["wronglyPassed"]:
         return Cell("wrongly accepts", "yellow")
     filtered = sum(each["nodes"] for each in plugin["filtered"])
     # No kubelet decided, so there is nothing to agree with.
     nothing = "accepts all" if pod["outcome"] == "Scheduled" else "agrees"
-    return Cell(f"filters {filtered}" if filtered else nothing)
+    return Cell(f"filters out {filtered}" if filtered else nothing)
 
 
 def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
@@ -200,4 +204,5 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
             parts.append(f"{count} {word}")
     nodes = [counted(summary["nodes"], "node")]
     nodes += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
-    yield Cell(f"{counted(summary['pods'], 'pod')} on {', '.join(nodes)}: {', '.join(parts)}")
+    first = "first copy: " if "repeat" in document else ""
+    yield Cell(f"{first}{counted(summary['pods'], 'pod')} on {', '.join(nodes)}: {', '.join(parts)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.answer_text import full_name
+from cpuctl.exports.answer_text import TWO_WEIGHTS, full_name
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -26,7 +26,15 @@ def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
             yield from _pod(pods, wide=wide)
     summary = document["summary"]
     counts = [f"{count} {status}" for status, count in summary.items() if count]
-    yield Lines.of(f"{counted(len(document['pods']), 'pod')}: {', '.join(counts)}")
+    lines = [Cell(f"{counted(len(document['pods']), 'pod')}: {', '.join(counts)}")]
+    if any(_has_two_weights(change) for pod in document["pods"] for change in pod["changes"]):
+        lines.append(Cell(TWO_WEIGHTS))
+    yield Lines(tuple(lines))
+
+
+def _has_two_weights(change: Difference) -> bool:
+    texts = (change["before"], change["after"])
+    return change["item"].endswith("cpu.weight") and any(" or " in text for text in texts if text)
 
 
 def _side(word: str, side: ComparedSide) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.downward import downward_table
-from cpuctl.exports.answer_text import full_name
+from cpuctl.exports.answer_text import TWO_WEIGHTS, full_name
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def blocks(document: PodsShow, *, wide: bool) -> Iterator[Block]:
         yield from _pod(equivalent, wide=wide)
     if problems := tuple(_limit_range_problems(document["limitRanges"])):
         yield Lines(problems)
+    if any(map(_has_two_weights, document["pods"])):
+        yield Lines.of(TWO_WEIGHTS)
     if document["quotas"]:
         yield _quotas(document["quotas"])
     if document["eviction"] is not None:
@@ -157,7 +159,7 @@ def _change(change: Change) -> str:
         return f"no {change['path']}"
     note = f"now {change['before']}" if change["before"] is not None else "now none"
     if change["anyAmount"]:
-        note = "any amount"
+        note = "any whole number" if change["path"].endswith(".cpu") else "any amount"
     return f"{change['path']} {change['after']} ({note})"
 
 
@@ -248,6 +250,13 @@ def cgroup_tables(pod: Pod, *, wide: bool) -> Iterator[Block]:
         yield Table(tuple(map(Column, names)), tuple(_rules(*each) for each in rules))
     if others := tuple(_others(groups)):
         yield Table(tuple(map(Column, ("CGROUP", "FILE", "VALUE"))), others)
+
+
+def _has_two_weights(pod: Pod) -> bool:
+    groups = (pod["cgroup"], *(each["cgroup"] for each in _running(pod)))
+    return any(
+        " or " in each["files"]["cpu.weight"]["text"] for each in groups if "cpu.weight" in each["files"]
+    )
 
 
 def _running(pod: Pod) -> tuple[Container | EphemeralContainer, ...]:

@@ -54,19 +54,26 @@ Start = Callable[["Kubelet"], "StartResult"]
 """Starts a kubelet on the machine and lets it go on from the existing state."""
 
 
+class ReleaseSide(NamedTuple):
+    """One of two kubelets, the pods as the API server of its release stores them, and how it starts."""
+
+    kubelet: Kubelet
+    pods: Sequence[StoredPod]
+    start: Start
+
+
 class _Outcomes(NamedTuple):
     start: str
     pods: tuple[str, ...]
 
 
-def effects_of(
-    start: Start, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[StoredPod], names: Iterable[str]
-) -> Effects:
-    """Let both kubelets start and admit *pods*, and again with each of the differences *names* reversed.
+def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> Effects:
+    """Let both kubelets start and admit the same pods, and again with each difference in *names* reversed.
 
     A kubelet that does not start has no pods to compare.
     """
-    outcomes = tuple(_outcomes(start(kubelet), pods) for kubelet in kubelets)
+    outcomes = tuple(_outcomes(side.start(side.kubelet), side.pods) for side in sides)
+    pods = sides[0].pods
     changed = tuple(
         PodEffect(pod.full_name, was, becomes)
         for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
@@ -74,8 +81,9 @@ def effects_of(
     )
     by_start, by_pods = set(), set()
     for name in names:
-        for kubelet, known in zip(kubelets, outcomes, strict=True):
-            other = _outcomes(start(replace(kubelet, turned=frozenset({name}))), pods)
+        for side, known in zip(sides, outcomes, strict=True):
+            reversed_ = replace(side.kubelet, turned=frozenset({name}))
+            other = _outcomes(side.start(reversed_), side.pods)
             if other.start != known.start:
                 by_start.add(name)
             elif other.pods != known.pods:

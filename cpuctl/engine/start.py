@@ -231,10 +231,17 @@ def agreed(
     for does in _ENDS:
         equivalent = {minor: end for minor, end in ends.items() if _end_of(end) == does}
         if equivalent:
-            *_, last = equivalent.values()
-            text = "" if isinstance(last, Started) else f": {why_not_started(last)}"
-            parts.append(f"kubelet {_minors(equivalent)} {does}{text}")
+            parts.append(f"kubelet {_minors(equivalent)} {does}{_why(equivalent)}")
     return Undetermined(f"its release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}")
+
+
+def _why(ends: Mapping[int, Started | NotStarted]) -> str:
+    """Repeat the error of releases that end in the same way, that of the last one if they differ."""
+    errors = {minor: why_not_started(end) for minor, end in ends.items() if not isinstance(end, Started)}
+    if not errors:
+        return ""
+    minor, error = errors.popitem()
+    return f": {error}" if all(each == error for each in errors.values()) else f", 1.{minor} with: {error}"
 
 
 def _end_of(end: Started | NotStarted) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpuctl.engine.capacity.capacity import Fragmentation
+    from cpuctl.engine.release_effects import ReleaseSide
     from cpuctl.inputs.configuration import KubeletSetup
     from cpuctl.kubelet.configuration.settings import Settings
     from cpuctl.kubelet.kubelet import Kubelet
@@ -125,9 +126,15 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
         for name in noticed(here)
         if DIFFERENCES[name].holds(*here.version) != DIFFERENCES[name].holds(*there.version)
     ]
-    start = partial(planning.start, sources=Sources())
-    shown = effects_of(start, (here, there), planning.incoming, names).shown_by_pods
+    one_side, other_side = (_release_side(planning.stored_for(kubelet), kubelet) for kubelet in (here, there))
+    shown = effects_of((one_side, other_side), names).shown_by_pods
     return [name for name in names if name in shown]
+
+
+def _release_side(planning: Planning, kubelet: Kubelet) -> ReleaseSide:
+    from cpuctl.engine.release_effects import ReleaseSide
+
+    return ReleaseSide(kubelet, planning.incoming, partial(planning.start, sources=Sources()))
 
 
 class _Side(NamedTuple):
@@ -207,6 +214,7 @@ def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
         return side._replace(start=refused.whole_refusal)
     if requested.policy is not None:
         planner = replace(planner, planning=replace(planner.planning, policy=requested.policy))
+    planner = replace(planner, planning=planner.planning.stored_for(kubelet))
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)

@@ -21,7 +21,6 @@ from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
-from cpuctl.kubelet.releases.recorded import topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE
@@ -30,14 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpuctl.engine.release_effects import Effects
-    from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.operations.plan_inputs import NodeOptions
 
 
 NotStartedOutcome: TypeAlias = StartRefused | KubeletFault | Undetermined | Refusal
@@ -181,7 +179,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 def compare_versions(
     source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
-) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
+) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], LoadedKubelet | None]:
     """Compare with another release: the differences, whether each kubelet would start, and the other one.
 
     Both start on *states*, files of the node. The other is None if it cannot load the configuration.
@@ -211,17 +209,21 @@ def compare_versions(
         other = load_setup(replace(loaded.setup, version=version, released=True), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.whole_refusal), None
-    return changes, (here, _start(source, other, states)), other.kubelet
+    return changes, (here, _start(source, other, states)), other
 
 
 class VersionsInputs(NamedTuple):
-    """A configuration and another release for it; state files and running pods by name; incoming pods."""
+    """A configuration and another release for it; state files and running pods by name; incoming pods.
+
+    ``node`` has the devices that pods can use.
+    """
 
     kubelet: KubeletInputs
     to_version: str
     state: str
     running: str
     incoming: GivenPods
+    node: NodeOptions
 
 
 class Comparison(NamedTuple):
@@ -251,6 +253,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     """Read the inputs, and compare on a machine; raise UsageError for an unknown release."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.pods import load_running, rules_of_pods
+    from cpuctl.operations.release_trial import ReleaseTrial
 
     try:
         loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -260,9 +263,9 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     states, unseen = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
     changes, starts, other = compare_versions(source, loaded, target, states)
-    effects, trial = None, ReleaseTrial(source, states, running, inputs.incoming)
+    effects, trial = None, ReleaseTrial(source, states, running, inputs.incoming, inputs.node)
     if other is not None and not trial.is_empty:
-        effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
+        effects = trial.effects((loaded, other), changes, sources)
     sources.add_unrecorded(
         target.minor, ("the configuration", "state files") if states else ("the configuration",)
     )
@@ -283,48 +286,6 @@ def _uncompared(
         return Uncompared(target, refusal, refused.whole_refusal)
     states, unseen = states_of_node(source, other, sources, inputs.state)
     return Uncompared(target, refusal, _start(source, other, states), unseen)
-
-
-class ReleaseTrial(NamedTuple):
-    """What two releases are tried on: a machine, its state files, and running and incoming pods."""
-
-    source: MachineSource
-    states: tuple[StateInput, ...]
-    running: tuple[StoredPod, ...]
-    incoming: GivenPods
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no state files and no pods to decide about."""
-        return not (self.states or self.running or self.incoming.pods)
-
-    def start(self, kubelet: Kubelet) -> StartResult:
-        """Start a kubelet from the state files with the running pods."""
-        from cpuctl.inputs.starting_state import start_from, starting_state_of
-
-        texts = {each.file_name: each.text for each in self.states}
-        return start_from(
-            starting_state_of(texts, self.running, kubelet), self.source.info, kubelet, Sources()
-        )
-
-
-def effects_between(
-    trial: ReleaseTrial, kubelets: tuple[Kubelet, Kubelet], changes: VersionChanges, sources: Sources
-) -> Effects:
-    """Let both kubelets start and decide, and try separately each difference that only the release causes.
-
-    Running pods are first: a kubelet that restarts admits them again.
-    """
-    from cpuctl.engine.release_effects import effects_of
-    from cpuctl.inputs.pods import as_granted, rules_of_pods
-    from cpuctl.kubelet.releases.behaviours import Behaviours
-
-    names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
-    pods = (*as_granted(trial.running), *trial.incoming.stored(rules_of_pods(kubelets[0])))
-    for kubelet in kubelets if pods else ():
-        topics = topics_of_decisions(kubelet.config, pod_level=any(each.resources for each in pods))
-        sources.add_unrecorded(kubelet.version.minor, topics)
-    return effects_of(trial.start, kubelets, pods, names)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

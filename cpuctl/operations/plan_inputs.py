@@ -80,7 +80,8 @@ class Planning(Record):
 
     ``server`` is the API server that creates them, None if it is skipped. ``claims`` serves resource claims,
     None if no pod has any. ``policy`` decides in place of the kubelet's, to see its effect. ``governing`` is
-    what was given with pods: LimitRanges, ResourceQuotas, and the objects that affect claims.
+    what was given with pods: LimitRanges, ResourceQuotas, and the objects that affect claims. ``written`` are
+    the incoming pods before an API server has stored them.
     """
 
     inputs: PlanningInputs
@@ -95,6 +96,7 @@ class Planning(Record):
     claims: NodeClaims | None = None
     policy: ChosenPolicy | None = None
     governing: GivenPods = GivenPods(())
+    written: tuple[Pod, ...] = ()
 
     @property
     def kubelet(self) -> Kubelet:
@@ -141,12 +143,25 @@ class Planning(Record):
         # The requests of earlier pods are known: they are not examined again for every new pod.
         if len(kept) < len(self.incoming) or any(any(_extended_resources(pod)) for pod in come):
             devices = _devices(devices, self.inputs, incoming, info, self.sources)
-        planning = replace(self, incoming=incoming, governing=governing, devices=devices)
+        texts = zip(self.incoming, self.written, strict=True)
+        written = (*(text for pod, text in texts if pod.uid not in again), *given.pods)
+        planning = replace(self, incoming=incoming, written=written, governing=governing, devices=devices)
         if self.server is not None:
             planning = replace(planning, server=governing.server(rules.server, running, incoming))
         if self.claims is None or len(governing.dra) > len(self.governing.dra):
             planning = replace(planning, claims=_claims(planning, given))
         return planning
+
+    def stored_for(self, kubelet: Kubelet) -> Planning:
+        """Return this with incoming pods as an API server of another kubelet's release and gates has them."""
+        rules = rules_of_pods(kubelet)
+        if rules == rules_of_pods(self.kubelet):
+            return self
+        incoming = replace(self.governing, pods=self.written).stored(rules)
+        server = None
+        if self.server is not None:
+            server = self.governing.server(rules.server, self.initial.running, incoming)
+        return replace(self, incoming=incoming, server=server)
 
     def _attach_policy(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
         from cpuctl.operations.policies import AS_STATIC, POLICY_UNUSED

@@ -111,3 +111,45 @@ def test_the_next_command_checks_the_state_files_that_were_not_compared(ask: Ask
     assert json.loads(ask(*words, "-o", "json").out)["next"] == command
     ask("plan", "-q", "-T", "a=2/2,1Gi", "--kubelet-version", "1.36", "--write-state", "s")
     assert "Next" not in ask(*words, "--state", "s").out
+
+
+TELCO_NODE = (
+    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+    *("--kubelet-config", "fixtures/kubelet/static.yaml"),
+)
+
+
+def test_new_pods_are_stored_by_the_api_server_of_each_release(cpuctl: Cpuctl) -> None:
+    """Before 1.34, the API server drops spec.resources: the pods of the two releases differ."""
+    pods = (*TELCO_NODE, "-f", "fixtures/pod-level/sharing.yaml", "-o", "json")
+    found = cpuctl("config", "versions", "--from", "1.33", "--to", "1.34", *pods)
+    changed = {each["pod"]: each["after"].split(":")[0] for each in json.loads(found.out)["pods"]}
+    compared = json.loads(cpuctl("plan", "--compare", "1.33", "1.34", *pods).out)
+    differing = {f"{each['namespace']}/{each['name']}" for each in compared["pods"] if each["changed"]}
+    assert set(changed) == differing
+    assert changed == {"default/burstable": "admitted", "default/pool": "rejected"}
+
+
+@pytest.mark.parametrize("releases", [("1.33", "1.34"), ("1.34", "1.33")])
+def test_both_comparisons_reject_what_the_api_server_of_a_release_rejects(
+    cpuctl: Cpuctl, releases: tuple[str, str]
+) -> None:
+    """``spec.resources`` below the containers' requests: 1.33 drops it, 1.34 rejects the pod."""
+    pods = (*TELCO_NODE, "-f", "fixtures/pod-level/never-stored.yaml", "-o", "json")
+    one, other = releases
+    document = json.loads(cpuctl("config", "versions", "--from", one, "--to", other, *pods).out)
+    sums = next(each for each in document["pods"] if each["pod"] == "default/sums")
+    compared = json.loads(cpuctl("plan", "--compare", one, other, *pods).out)
+    beside = next(each for each in compared["pods"] if each["name"] == "sums")
+    for release, text, side in zip(releases, (sums["before"], sums["after"]), ("a", "b"), strict=True):
+        alone = json.loads(cpuctl("plan", "--kubelet-version", release, *pods).out)
+        outcome = next(each["outcome"] for each in alone["pods"] if each["name"] == "sums")
+        assert outcome == ("Admitted" if release == "1.33" else "Forbidden")
+        assert beside[side]["outcome"] == outcome
+        assert text.startswith("admitted" if release == "1.33" else "rejected by the API server")
+
+
+def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
+    assert "undetermined: it requests openshift.io/fronthaul" in cpuctl(*words).out
+    assert "The result for these pods is the same." in cpuctl(*words, "--assume-devices").out

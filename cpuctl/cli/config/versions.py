@@ -11,7 +11,9 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.check import CheckedStateOption
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
+    AssumeDevicesOption,
     ConfigDirOption,
+    DevicesOption,
     FeatureGatesOption,
     IgnoreUnknownGatesOption,
     KubeletArgsOption,
@@ -92,6 +94,8 @@ def versions(
     memory: MemoryOption = "",
     state: CheckedStateOption = "",
     pods: RunningPodsOption = "",
+    devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
@@ -102,12 +106,13 @@ def versions(
     quiet: QuietOption = False,
 ) -> None:
     """List what changes between two releases."""
-    refuse_stdin_twice(machine, kubelet_config, *filename)
+    refuse_stdin_twice(machine, kubelet_config, devices, *filename)
     from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
     from cpuctl.documents.files import file_argument
     from cpuctl.operations.command_lines import kubelet_command
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
+    from cpuctl.operations.plan_inputs import NodeOptions
     from cpuctl.records import replace
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
@@ -129,7 +134,8 @@ def versions(
         raise UsageError(f"unexpected argument: {machine}", hint=f"use --to {machine}")
     source = with_memory(load_machine(machine, sources), memory, sources)
     incoming = load_pods(filename, template, sources, needed=False)
-    comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, incoming), sources)
+    inputs = VersionsInputs(kubelet, to_version, state, pods, incoming, NodeOptions(devices, assume_devices))
+    comparison = compare_on(source, inputs, sources)
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
         emit(uncompared_document(comparison, sources, check_of), style)

@@ -1,0 +1,76 @@
+"""Another release tried on a node: its state files, its running pods, and new pods."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.engine.release_effects import ReleaseSide, effects_of
+from cpuctl.inputs.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.engine.release_effects import Effects
+    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.pods import GivenPods
+    from cpuctl.inputs.state_files import StateInput
+    from cpuctl.kubelet.releases.changes import VersionChanges
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.operations.plan_inputs import NodeOptions, Planning
+    from cpuctl.pods.model import StoredPod
+
+
+class ReleaseTrial(NamedTuple):
+    """What two releases are tried on: a machine, its state files and devices, running and incoming pods."""
+
+    source: MachineSource
+    states: tuple[StateInput, ...]
+    running: tuple[StoredPod, ...]
+    incoming: GivenPods
+    node: NodeOptions
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no state files and no pods to decide about."""
+        return not (self.states or self.running or self.incoming.pods)
+
+    def effects(
+        self, releases: tuple[LoadedKubelet, LoadedKubelet], changes: VersionChanges, sources: Sources
+    ) -> Effects:
+        """Let both kubelets start and decide, and try each difference that only the release causes alone.
+
+        Running pods are first: a kubelet that restarts admits them again. New pods are checked and stored by
+        the API server of each release. Raise InputError for a file of devices that cannot be used.
+        """
+        from cpuctl.kubelet.releases.behaviours import Behaviours
+
+        names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
+        old, new = (self._side(loaded, sources) for loaded in releases)
+        return effects_of((old, new), names)
+
+    def _side(self, loaded: LoadedKubelet, sources: Sources) -> ReleaseSide:
+        from cpuctl.inputs.pods import as_granted
+
+        planning = self._planning(loaded, sources)
+        pods = (*as_granted(self.running), *planning.incoming)
+        start = partial(planning.start, sources=sources if pods else Sources())
+        return ReleaseSide(loaded.kubelet, pods, start)
+
+    def _planning(self, loaded: LoadedKubelet, sources: Sources) -> Planning:
+        from cpuctl.engine.pod_server import PodServer
+        from cpuctl.inputs.machine import load_devices
+        from cpuctl.inputs.pods import rules_of_pods
+        from cpuctl.inputs.starting_state import starting_state_of
+        from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+
+        texts = {each.file_name: each.text for each in self.states}
+        planning = Planning(
+            inputs=PlanningInputs(node=self.node),
+            incoming=(),
+            source=self.source,
+            loaded=loaded,
+            initial=starting_state_of(texts, self.running, loaded.kubelet),
+            devices=load_devices(self.node.devices, sources, info=self.source.info),
+            sources=sources,
+            server=PodServer(rules_of_pods(loaded.kubelet).server),
+        )
+        return planning.with_pods(self.incoming)

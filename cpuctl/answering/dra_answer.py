@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.cgroups.values import CgroupValues
     from cpuctl.pods.model import Pod
 
-_FIXED = "cpuctl dra allocate --fixed shows what it should get"
+_FIXED = "add --fixed to see what it should get"
 
 _NOT_SERVED = ("Unsatisfied", "NotPrepared")
 

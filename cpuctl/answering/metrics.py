@@ -130,10 +130,14 @@ def add_metrics(document: answers.CheckpointDump) -> None:
 
 def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
     """Add the metrics of a verdict: whether the kubelet would start, and the findings."""
-    starts = document["start"]["outcome"] == "Started"
+    outcome = document["start"]["outcome"]
+    # An unknown start is neither: a sample of 0 would raise an alert.
+    unknown = outcome == "Undetermined"
+    help_ = "Whether the kubelet would start on its state files; absent if unknown."
+    starts = _gauge("starts", help_, {}, int(outcome == "Started"))
     summary = document["summary"]
     document["metrics"] = [
-        _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
+        *([] if unknown else [starts]),
         *(
             _gauge("findings", "Findings about the state files.", {"severity": each}, summary[each])
             for each in SEVERITIES

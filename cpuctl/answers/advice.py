@@ -98,7 +98,7 @@ class Search(TypedDict):
 
 class NextAdvice(TypedDict, total=False):
     next: str
-    """The command to run next: it prints the fields to change for a proposal or, without proposals, shows
+    """The command to run next: it prints the settings of a proposal or, without proposals, shows
     what to change or why a pod is not admitted. FILE stands for what was read from standard input."""
 
 

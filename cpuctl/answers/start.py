@@ -69,7 +69,7 @@ class PolicyInPlace(TypedDict):
     """What it is modelled on."""
     options: dict[str, str]
     status: Literal["what-if"]
-    """Always what-if: no kubelet has this policy."""
+    """Always what-if: it is not the kubelet that chooses CPUs."""
 
 
 class PolicyPart(TypedDict, total=False):

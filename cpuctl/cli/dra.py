@@ -181,7 +181,8 @@ def allocate(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     refuse_stdin_twice(machine, *filename)
-    given = load_pods(filename, (), sources, purpose="with claims")
+    hint = "specify manifests with their ResourceClaims: -f PODS"
+    given = load_pods(filename, (), sources, purpose="with claims", hint=hint)
     flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
     kubelet = kubelet_inputs(context)
     driver = load_driver(flags, load_machine(machine, sources), sources, kubelet, given.dra)

@@ -117,7 +117,7 @@ Examples:
 
 \b
   cpuctl plan --kubelet-args '--cpu-manager-policy=static --reserved-cpus=0' \\
-      -f pods.yaml -o json > plan.json
+      --state none -f pods.yaml -o json > plan.json
   sudo cpuctl nri run --plan plan.json --dry-run       # what it would answer
   sudo cpuctl nri run --plan plan.json
   sudo cpuctl nri run --plan plan.json -o jsonl > answers.jsonl

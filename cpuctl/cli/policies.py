@@ -10,7 +10,7 @@ from cpuctl.cli.output import Output, Style, emit, remember_written
 
 HELP = """What-if policies (plugins) that choose CPUs instead of the kubelet.
 
-Try one with cpuctl plan --policy NAME. No kubelet has these policies."""
+Try one with cpuctl plan -f PODS --policy NAME. No kubelet has these policies, except static."""
 
 app = verb_group("policies", HELP)
 
@@ -72,7 +72,7 @@ def show(
     from cpuctl.operations.policies import choose_policy
 
     style = Style(output, color=not no_color, quiet=quiet, layout="policies", view="description_blocks")
-    emit(description_document(choose_policy(policy)), style)
+    emit(description_document(choose_policy(policy, "POLICY")), style)
 
 
 NEW_HELP = """Create a Python file with a template for your own policy.
@@ -100,4 +100,4 @@ def new(file: FileArgument, force: ForceOption = False) -> None:
     from cpuctl.operations.policies import write_start
 
     remember_written(write_start(file, force=force))
-    typer.echo(f"{file}: try it with cpuctl plan --policy {file}:Mine")
+    typer.echo(f"{file}: try it with cpuctl plan -f PODS --policy {file}:Mine")

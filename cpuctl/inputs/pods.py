@@ -133,16 +133,16 @@ def load_pods(
     *,
     needed: bool = True,
     purpose: str = "to plan",
+    hint: str = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi",
 ) -> GivenPods:
     """Read manifests and templates, in the given order, without any default; pods without a UID get one.
 
     Objects that do not create pods are named in *sources*. Raise UsageError without pods if they are *needed*
-    for the *purpose*, InputError for two pods of one UID.
+    for the *purpose*, with a *hint*, InputError for two pods of one UID.
     """
     from cpuctl.pods.identity import with_uids
 
     if needed and not files and not templates:
-        hint = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
         raise UsageError(f"no pods {purpose}", hint=hint)
     pods: list[Pod] = []
     found = None

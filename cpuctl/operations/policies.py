@@ -23,7 +23,7 @@ NO_EXCLUSIVE_CPUS = "the CPU Manager's policy is none here, so containers have n
 POLICY_UNUSED = "--policy is not used: the CPU Manager's policy is none here"
 AS_STATIC = (
     "to plan as if the policy were static, add --kubelet-args '--cpu-manager-policy=static "
-    "--reserved-cpus=LIST' and, if there are state files, --state with an empty directory"
+    "--reserved-cpus=LIST' and, if there are state files, --state none"
 )
 
 
@@ -85,12 +85,12 @@ def write_start(name: str, *, force: bool) -> str:
     return name
 
 
-def choose_policy(text: str) -> ChosenPolicy:
-    """Find the policy that *text* names, and load it in its own process.
+def choose_policy(text: str, where: str = option_names.POLICY) -> ChosenPolicy:
+    """Find the policy that *text* names, by the option or argument *where*, and load it in its own process.
 
     Raise UsageError for an unknown policy or invalid options, PolicyError if it cannot be loaded.
     """
-    return load_policy(find(text))
+    return load_policy(find(text, where))
 
 
 def choose_for_many(text: str) -> ChosenPolicy:

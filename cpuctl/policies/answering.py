@@ -179,6 +179,9 @@ def constructed(kind: Callable[..., Policy], given: Mapping[str, str] = _NONE) -
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise OptionError(f"unknown option {name}: {has}")
+        choices = getattr(kind, "choices", Policy.choices).get(name, (text,))
+        if text not in choices:
+            raise OptionError(f"{name}: expected one of {', '.join(choices)}, found {text!r}")
         values[name.replace("-", "_")] = _read(name, text, known[name])
     policy = kind(**values)
     if not isinstance(policy, Policy):

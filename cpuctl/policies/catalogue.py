@@ -57,19 +57,22 @@ class Plugin(NamedTuple):
     as_kubelet: bool = False
 
 
-def find(text: str) -> Plugin:
-    """Find the policy that *text* names; raise UsageError for an unknown name, InputError for a bad file."""
+def find(text: str, where: str = option_names.POLICY) -> Plugin:
+    """Find the policy that *text* names; raise UsageError for an unknown name, InputError for a bad file.
+
+    *where* is the option or argument that names it.
+    """
     if found := _IN_FILE.fullmatch(text):
         plugin = _in_file(found["name"], Path(found["file"]), found["class"])
         return _with_options(plugin, found["options"] or "")
     if _LOST.fullmatch(text):
         raise UsageError(
             "the name of a class is missing",
-            where=f"{option_names.POLICY} {text}",
+            where=f"{where} {text}",
             hint="write FILE.py:CLASS",
         )
     name, _, options = text.partition(",")
-    return _with_options(_named(name), options)
+    return _with_options(_named(name, where), options)
 
 
 def known() -> tuple[Plugin, ...]:
@@ -77,14 +80,14 @@ def known() -> tuple[Plugin, ...]:
     return (*(_shipped(name) for name in SHIPPED), *map(_installed, _entry_points()))
 
 
-def _named(name: str) -> Plugin:
+def _named(name: str, where: str) -> Plugin:
     if name in SHIPPED:
         return _shipped(name)
     found = [each for each in known() if each.name == name]
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} policies are named {name}: {', '.join(each.where for each in found)}",
-            where=f"{option_names.POLICY} {name}",
+            where=f"{where} {name}",
             hint="select one by its file: FILE.py:CLASS",
         )
     if not found:
@@ -92,7 +95,7 @@ def _named(name: str) -> Plugin:
 
         names = sorted({each.name for each in known()})
         hint = did_you_mean(name, names, f"expected {', '.join(names)} or FILE.py:CLASS")
-        raise UsageError(f"unknown policy {name!r}", where=option_names.POLICY, hint=hint)
+        raise UsageError(f"unknown policy {name!r}", where=where, hint=hint)
     return found[0]
 
 

@@ -8,6 +8,7 @@ exclusive CPUs are treated the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.policies.model import Policy, Refusal, View
@@ -26,6 +27,7 @@ class Katalyst(Policy):
     """
 
     alignment = "equal"
+    choices = MappingProxyType({"strategy": STRATEGIES})
     source = "katalyst-core pkg/agent/qrm-plugins/cpu/dynamicpolicy"
 
     def __init__(self, strategy: str = "spreading", threshold: float = 0.5, *, caches: bool = False) -> None:

@@ -28,6 +28,7 @@ class Koordinator(Policy):
     have exclusive CPUs, if possible; ``required`` rejects requests that are not whole cores.
     """
 
+    choices = _CHOICES
     source = "koordinator pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go"
 
     def __init__(

@@ -7,6 +7,8 @@ kubelets take the lowest IDs instead. Scores only decide between sets of equally
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from cpuctl.cpuset import CPUSet
 from cpuctl.policies.model import Policy, Refusal, View
 
@@ -22,6 +24,7 @@ class NUMAAllocation(Policy):
     """
 
     alignment = "equal"
+    choices = MappingProxyType({"strategy": STRATEGIES})
     source = "KEP-6007 (kubernetes/enhancements#6332), newest draft"
 
     def __init__(self, strategy: str = "most-allocated", weights: str = "") -> None:

@@ -33,7 +33,7 @@ timing:                         # these are the defaults
   podSync: 0s                   # from a reason to sync a pod until that happens
   reconcilePass: 0s             # how long a pass of the CPU Manager takes
 
-pods:                           # manifests, or descriptions as of cpuctl plan -T
+pods:                           # manifests, or descriptions as for cpuctl plan -T
 - filler=10,1Gi
 - metadata: {name: gateway}
   spec:
@@ -82,7 +82,7 @@ events:
     slis: {lateNotifications: 0}
 - {at: 12s, kubelet: restart}
 # More of what can happen (then leave out until, or make it later):
-# - {at: 13s, kubelet: {action: upgrade, version: "1.38", takes: 2s}}
+# - {at: 14s, kubelet: {action: upgrade, version: "1.38", takes: 2s}}
 # - {at: 20s, kubelet: {action: reconfigure, config: {cpuManagerReconcilePeriod: 10s}}}
 # - {at: 21s, apiServer: {featureGates: {DownwardAPIAssignedResources: false}}}
 # - {at: 22s, update: {pod: gateway, assignedCPUSet: []}}  # the pod is updated, without the volume

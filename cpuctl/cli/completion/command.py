@@ -20,6 +20,7 @@ Examples:
   source <(cpuctl completion bash)                    # in this shell
   cpuctl completion bash > /usr/share/bash-completion/completions/cpuctl
   cpuctl completion zsh > /usr/local/share/zsh/site-functions/_cpuctl
+  mkdir -p ~/.config/fish/completions
   cpuctl completion fish > ~/.config/fish/completions/cpuctl.fish
 
 Exit codes: 0 printed, 2 usage.

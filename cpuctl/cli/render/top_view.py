@@ -303,9 +303,12 @@ _KEYS = (
 _MEANINGS = (
     "LOAD: how busy its CPUs are. STEAL: CPU time taken by the hypervisor.",
     "THROTTLED: share of time in which its quota stopped it.",
-    "USED: CPU time of the container, in CPUs. OTHERS: CPU time of others on its CPUs.",
-    "FOREIGN: threads of others seen on its CPUs. IRQ/S: device interrupts per second.",
-    "WAIT: time its threads waited to run, per second. MIGR/S: moves between CPUs.",
+    "USED: CPU time of the container, in CPUs.",
+    "OTHERS: CPU time of others on its CPUs.",
+    "FOREIGN: threads of others seen on its CPUs.",
+    "IRQ/S: device interrupts per second.",
+    "WAIT: time its threads waited to run, per second.",
+    "MIGR/S: moves between CPUs.",
     "NUMA/S: pages per second meant for its NUMA nodes, but allocated on others.",
     "PSI: share of time in which a thread waited for a CPU. A dash: unknown.",
 )

@@ -84,7 +84,7 @@ def _why(pod: FleetPod) -> str:
 
 def _reason(pod: FleetPod | DaemonSetOutcome) -> str:
     if pod["outcome"] == "Pending":
-        return f"stays Pending: {pod['message']}"
+        return f"pending: {pod['message']}"
     if pod["outcome"] in _UNREFUSED:
         return _STYLES[pod["outcome"]].word
     return f"{PODS[pod['outcome']].word}: {rejection_text(_refusal(pod))}"
@@ -105,7 +105,7 @@ def _differs(pod: FleetPod) -> str:
         names = few(wrongly["nodes"], wrongly["count"])
         return (
             f"the plugin filters out {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
-            f"admit it ({messages}): {wrongly['why']}"
+            f"admit such a pod ({messages}): {wrongly['why']}"
         )
     if plugin["wronglyPassed"]:
         return f"the plugin accepts {pod['node']}: {plugin['wronglyPassed']}"
@@ -185,7 +185,7 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"... and {counted(left, 'pod')} more (-o wide)")
     if repeat := document.get("repeat"):
         stop = repeat["stop"]
-        end = f", then {full_name(stop)} {_why(stop)}" if stop else ""
+        end = f", then {full_name(stop)}: {_why(stop)}" if stop else ""
         yield Cell(f"{counted(repeat['copies'], 'copy').replace('copys', 'copies')} admitted{end}")
     alone = not any(node["source"] for node in document["nodes"])
     if alone:

@@ -10,7 +10,11 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 if TYPE_CHECKING:
     from cpuctl.answers.policies import Policies, Policy, PolicyDescription
 
-NO_KUBELET = "What if: no kubelet does what these policies do. Try one with cpuctl plan --policy NAME."
+NO_KUBELET = (
+    "What if: no kubelet does what these policies do, except static. "
+    "Try one with cpuctl plan -f PODS --policy NAME."
+)
+_AS_KUBELET = "static"
 
 
 def blocks(document: Policies, *, wide: bool) -> Iterator[Block]:
@@ -44,7 +48,7 @@ def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[B
         ("MODELLED ON", policy["source"] or "-"),
         ("STEPS", ", ".join(policy["steps"]) or "all as in the kubelet"),
         ("CHOOSES", _ALIGNMENTS[document["alignment"]]),
-        ("STATUS", "what-if: no kubelet does this"),
+        ("STATUS", "the kubelet's own" if policy["name"] == _AS_KUBELET else "what-if: no kubelet does this"),
         *(("OPTION", f"{each['name']}={each['default']}") for each in policy["options"]),
     )
     cells = tuple((Cell(word), Cell(text)) for word, text in rows)

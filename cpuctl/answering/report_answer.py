@@ -311,8 +311,8 @@ class _Reporter:
             node = load_node(inputs, sources, self.source, goes_without=True)
             observed = observe_settled(node, self.progress)
             document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
-            missing = (f"{each['missing']} ({', '.join(each['checks'])})" for each in document["unchecked"])
-            self._misses("audit", *missing)
+            for each in document["unchecked"]:
+                self._misses("audit", f"{each['missing']} (checks: {', '.join(each['checks'])})")
             if self._differ(observed.node):
                 self._misses("audit", _CHANGED)
             if not observed.settled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.audit import Audit
 from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
@@ -42,7 +42,7 @@ class ReportParts(TypedDict, total=False):
     """Parts are absent if not requested, or for the reason in *unknown*."""
 
     next: str
-    """The command that also shows notes and fixes, if there are any."""
+    """The command that explains a pod that is not admitted or, without one, also shows notes and fixes."""
     state: CheckpointVerify
     """Whether the kubelet would start with the node's state files."""
     holders: CheckpointDump
@@ -118,3 +118,5 @@ class FleetReport(TypedDict):
     findings: list[FleetFinding]
     """Most severe first."""
     nodes: list[ReportedNode | UnreadableNode]
+    next: NotRequired[str]
+    """The command that shows which of the given pods a node does not admit, and why."""

@@ -16,7 +16,7 @@ from cpuctl.cli.options import (
     PolicyOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.planning_options import ExplainingCommand, planning_inputs
 from cpuctl.errors import UsageError
@@ -38,8 +38,8 @@ is running: it is admitted again, as after a kubelet restart. If it has a pendin
 shown, and what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
 
 Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. If the
-pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Every
-change that is shown was tried, and admits the pod.
+pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Each
+is simulated, and RESULT shows the outcome.
 
 With --message, explains a line from an event, a pod status, or a kubelet or runtime log: what it means, which
 releases print it, and what to do. With manifests, also explains the pod that the line names.
@@ -132,6 +132,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     from cpuctl.answering.explain.messages_answer import messages_document
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.explain import NothingToExplainError
     from cpuctl.operations.messages import find_messages, message_lines, named_pod
 
     kubelet = inputs.kubelet
@@ -147,7 +148,10 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
         def requested(planning: Planning) -> str:
             return pod or named_pod(search, (*planning.incoming, *planning.initial.running))
 
-        explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
+        try:
+            explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
+        except NothingToExplainError as error:
+            note(f"note: {error.message}; {error.hint}", style)
     named = {
         "NODE": [] if inputs.machine == "live" else [inputs.machine],
         **({} if kubelet.config is None else {"CONFIG": [kubelet.config]}),

@@ -1,5 +1,6 @@
 """``cpuctl report``: a node as a whole, for people who have to assess it for the first time."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from cpuctl.cli.publishing import node_name
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import config_read
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import PlanningInputs
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -94,8 +96,7 @@ def report(
 ) -> None:
     """Read everything about the node, write the page and print the answer."""
     from cpuctl.answering.report_answer import ReportInputs, report_document
-    from cpuctl.exports.report_words import findings_of, is_clean
-    from cpuctl.operations.command_lines import planning_command
+    from cpuctl.exports.report_words import is_clean
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.requested({HTML: html}, style, replace=force)
@@ -109,14 +110,27 @@ def report(
     )
     with ProgressBar(style) as progress:
         document = report_document(inputs, sources, progress)
-    if any(each.finding["fix"] or each.finding["severity"] == "note" for each in findings_of(document)):
-        more = {option_names.POD_RESOURCES: pod_resources, TIMELINE: timeline}
-        words = [word for option, value in more.items() if value for word in (option, value)]
-        document["next"] = f"{planning_command(planned, ('report', *words))} -o wide"
+    if command := _next(document, planned, {option_names.POD_RESOURCES: pod_resources, TIMELINE: timeline}):
+        document["next"] = command
     print_sources(sources, style)
     _write(document, pictures, style)
     if not exit_zero and not is_clean(document["summary"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) -> str:
+    """Write the command that explains a pod that is not admitted, or shows the notes and fixes."""
+    from cpuctl.exports.answer_text import full_name
+    from cpuctl.exports.report_words import findings_of
+    from cpuctl.operations.command_lines import planning_command
+
+    pods = document["plan"]["pods"] if "plan" in document and "pods" in document["plan"] else []
+    if refused := next((pod for pod in pods if pod["outcome"] not in ("Admitted", "Undetermined")), None):
+        return planning_command(planned, ("explain", full_name(refused)))
+    if any(each.finding["fix"] or each.finding["severity"] == "note" for each in findings_of(document)):
+        words = [word for option, value in more.items() if value for word in (option, value)]
+        return f"{planning_command(planned, ('report', *words))} -o wide"
+    return ""
 
 
 def _write(document: "Report", pictures: Pictures, style: Style) -> None:

@@ -421,11 +421,11 @@ class Node(Copied):
         if unknown := self.devices.unknown(pod, claims_served=self.claims is not None):
             verb = "are" if len(unknown) > 1 else "is"
             return Undetermined(
-                f"it requests {', '.join(unknown)}, which {verb} not described (use --devices)"
+                f"requests {', '.join(unknown)}, which {verb} not described (use --devices)"
                 f"{self._if_it_has_none(pod, unknown)}"
             )
         if not self.hugepages_known and (pages := hugepages_requested(pod)):
-            return Undetermined(f"it requests {', '.join(pages)}, but the node's huge pages are not recorded")
+            return Undetermined(f"requests {', '.join(pages)}, but the node's huge pages are not recorded")
         verdict = admission.run()
         self.topology_metrics.count(
             self.topology_manager,

@@ -35,7 +35,7 @@ PODS: Mapping[str, StyledWord] = {
 }
 RESIZES: Mapping[str, StyledWord] = {
     **PODS,
-    "Admitted": StyledWord("done", "green"),
+    "Admitted": StyledWord("accepted", "green"),
     "Unchanged": StyledWord("nothing to do"),
     "NoEffect": StyledWord("accepted, without effect on exclusive CPUs", "yellow"),
     "Deferred": StyledWord("deferred", "yellow"),

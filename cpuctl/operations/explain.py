@@ -206,6 +206,10 @@ def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scena
     )
 
 
+class NothingToExplainError(UsageError):
+    """All of several pods are admitted, and none of them is named."""
+
+
 def _first_refused(replay: Replay) -> int:
     """Find the first of several pods that is not admitted: its place in the given order."""
     from cpuctl.engine.outcome import Admitted
@@ -218,7 +222,7 @@ def _first_refused(replay: Replay) -> int:
         which = "both" if len(admissions) == 2 else f"all {len(admissions)}"
         message = f"{which} pods are admitted: nothing to explain"
         names = few_names(each.pod.full_name for each in admissions)
-        raise UsageError(message, hint=f"choose one to explain: {names}")
+        raise NothingToExplainError(message, hint=f"choose one to explain: {names}")
     if replay.rearranged:
         return [pod.uid for pod in replay.scenario.pods].index(admissions[place].pod.uid)
     return place

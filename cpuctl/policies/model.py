@@ -205,7 +205,7 @@ class Policy:
     ``alignment`` says which NUMA nodes are used if the Topology Manager aligns: those it has chosen
     (``hint``), any equally good ones (``equal``), or, if it has found none that all managers prefer,
     those that the CPU Manager prefers (``cpu``). ``source`` names what the policy comes from. Options are
-    the keyword arguments of ``__init__`` (bool, int, float or str); ``choices`` lists the values of those that
+    the keyword arguments of ``__init__`` (bool, int, float or str); ``choices`` has all values of those that
     accept only some. Nothing is to be kept from one call to the next: what counts is in the view.
     """
 

@@ -196,7 +196,8 @@ def update(world: World, life: PodLife, event: Update) -> None:
         world.record(EntryKind.FORBIDDEN, text, life, message=refused)
         return
     life.exposed = downward.stored(world.server, event.exposed)
-    names = ", ".join(sorted(life.exposed)) or "nothing"
-    world.record(EntryKind.UPDATED, f"is updated, and exposes the CPUs of {names}", life, exposes=names)
+    names = ", ".join(sorted(life.exposed))
+    shows = f"and exposes the CPUs of {names}" if names else "and no longer exposes any CPUs"
+    world.record(EntryKind.UPDATED, f"is updated, {shows}", life, exposes=names or "nothing")
     if world.kubelet is not None and life.runs:
         world.kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)

@@ -36,6 +36,7 @@ from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import PastPods, PlanningInputs, read_pods
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,11 +179,14 @@ def report(
     given = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
     incoming = read_pods(given, Sources(), needed=True) if filename or template else None
     there = pods_of(pods)
-    reporter = NodeReporter(kubelet, releases_of(nodes), there, incoming, paged=bool(html))
+    releases = releases_of(nodes)
+    reporter = NodeReporter(kubelet, releases, there, incoming, paged=bool(html))
     answers = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
     if not answers.stopped:
         note_unmatched_pods({row["node"] for row in answers.rows}, there, style)
     document = _document(answers)
+    if command := _next(document, given, releases):
+        document["next"] = command
     if directory is not None:
         _write(directory, answers.rows, document, force=force)
     emit(document, style)
@@ -197,6 +201,18 @@ def report(
         raise typer.Exit(InputError.exit_code)
     if not all(is_clean(cast("ReportedNode", node)["summary"]) for node in document["nodes"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _next(document: "FleetReport", given: PlanningInputs, releases: "Mapping[str, str]") -> str:
+    """Write the command that plans the given pods on the first node that does not admit all of them."""
+    from cpuctl.operations.command_lines import planning_command
+
+    for node in document["nodes"]:
+        if node["outcome"] == "Read" and node["summary"]["notAdmitted"]:
+            release = given.kubelet.version or releases.get(node["node"], "")
+            kubelet = replace(given.kubelet, version=release)
+            return planning_command(replace(given, machine=node["source"], kubelet=kubelet), ("plan",))
+    return ""
 
 
 def _directory(name: str, *, force: bool) -> Path:

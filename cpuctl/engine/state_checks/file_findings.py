@@ -164,24 +164,27 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
         )
 
 
+def _read_by(facts: FileFacts) -> str:
+    separator = "; " if any(" and " in each for each in facts.readable_by) else ", "
+    return f"format {facts.format} is read by {separator.join(facts.readable_by)}"
+
+
 def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFinding:
     facts, fix = file.facts, ""
     message = f"cannot be loaded: {error}"
     if file.whole is None:
         fix = DRAIN
+    elif facts.readable_by and name not in (CPU_FILE, MEMORY_FILE):
+        message += f"; {_read_by(facts)}, and no release converts it"
+        fix = DRAIN
     elif facts.wrong_checksums:
         message += f"; {_not_that_of_the_content(facts.wrong_checksums)}"
         fix = REPAIR
     elif facts.readable_by:
-        message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
-        if name in (CPU_FILE, MEMORY_FILE):
-            # No migration restores what pods hold as a whole.
-            migrates = not getattr(file.whole, "pod_entries", None)
-            message += "" if migrates else f" ({ROLLBACK})"
-            fix = f"cpuctl checkpoint migrate --to {version}" if migrates else REPAIR
-        else:
-            message += ", and no release converts it"
-            fix = DRAIN
+        # No migration restores what pods hold as a whole.
+        migrates = not getattr(file.whole, "pod_entries", None)
+        message += f"; {_read_by(facts)}{'' if migrates else f' ({ROLLBACK})'}"
+        fix = f"cpuctl checkpoint migrate --to {version}" if migrates else REPAIR
     return StateFinding(
         severity=Severity.ERROR,
         code="unreadable",

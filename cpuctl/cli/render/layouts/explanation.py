@@ -251,8 +251,10 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
 def _ruled(decision: Decision) -> str:
     spelt = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
     rule = _RULES.get(decision["rule"], spelt)
-    where = f" (container {decision['container']})" if decision["container"] else ""
-    return f"{rule}{where}: {decision['why']}"
+    container = f"container {decision['container']}" if decision["container"] else ""
+    if decision["rule"] == "unknown":  # the reason is the kubelet's own message
+        return ": ".join(filter(None, (container, decision["why"])))
+    return f"{rule}{f' ({container})' if container else ''}: {decision['why']}"
 
 
 def _outcome(pod: Pod) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import STYLES
 from cpuctl.phrases import counted, few
 
@@ -26,6 +26,8 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
         yield Lines(lines)
     if document["findings"]:
         yield Lines(tuple(_finding(each, wide=wide) for each in document["findings"]))
+    if command := document.get("next"):
+        yield next_line("to see why a node does not admit all pods", command)
 
 
 def opening(document: FleetReport) -> Cell:

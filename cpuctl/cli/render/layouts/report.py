@@ -46,7 +46,10 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
 
 
 def _following(document: Report, *, wide: bool) -> Iterator[Cell]:
-    if not wide and (command := document.get("next")):
+    command = document.get("next", "")
+    if command.startswith("cpuctl explain "):
+        yield next_cell("to see why and what would help", command)
+    elif command and not wide:
         yield next_cell("to see notes and fixes", command)
     if "audit" in document and needs_running_node(document["audit"]):
         yield CAPTURE_AGAIN
@@ -76,5 +79,6 @@ def _finding(found: PlacedFinding, on_node: str, *, wide: bool) -> Iterator[Cell
 def _refused(document: Report) -> Iterator[Cell]:
     for pod in document["plan"]["pods"] if "plan" in document else ():
         if pod["outcome"] != "Admitted":
-            name = full_name(pod)
-            yield Cell(f"{name}: {PODS[pod['outcome']].word}: {brief_rejection(pod)}", "red")
+            word = PODS[pod["outcome"]].word
+            why = brief_rejection(pod).removeprefix(f"{word}: ")
+            yield Cell(f"{full_name(pod)}: {word}: {why}", PODS[pod["outcome"]].style)

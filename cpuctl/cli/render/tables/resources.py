@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name
-from cpuctl.phrases import byte_text
+from cpuctl.phrases import byte_text, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, Container, Device, DevicesLeft, MemoryTable, Pod
@@ -114,7 +115,8 @@ def memory_cells(container: Container) -> dict[str, Cell]:
     memory = container["memory"]
     # Memory first, then huge pages.
     blocks = sorted(memory["blocks"], key=lambda block: (block["resource"] != "memory", block["resource"]))
-    return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} (node {memory['cpusetMems']})")}
+    nodes = named(CPUSet.parse(memory["cpusetMems"]), "node")
+    return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} ({nodes})")}
 
 
 def _block_text(block: Block) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict, final
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.start import KubeletFault, NextPart, SettingPlace, SettingToFix, Start, StartRefused
 from cpuctl.answers.topology import TopologyCounts
@@ -100,6 +100,8 @@ class UnpooledNode(CountedNode):
 class ShownPools(TypedDict, total=False):
     node: Pools
     """The CPU pools, if the kubelet starts with a static policy."""
+    next: str
+    """The command that shows what to change if the kubelet would not start."""
 
 
 @final
@@ -115,6 +117,8 @@ class ConfigInForce(Header, ShownPools):
     featureGates: list[FeatureGate]
     """Gates of this release that resource managers depend on."""
     reservation: Reservation | RefusedReservation
+    start: Start
+    """Whether a kubelet with these settings would start on this machine without state files."""
     warnings: list[ConfigWarning]
 
 
@@ -249,6 +253,8 @@ class Proposal(TypedDict):
     replaces: list[SettingToFix]
     """Where these settings are set now."""
     findings: list[ConfigFinding]
+    next: NotRequired[str]
+    """The command that checks the node's state files with these settings, if it has any."""
 
 
 class ChosenCPUs(TypedDict):
@@ -265,6 +271,8 @@ class ChosenCPUs(TypedDict):
 
 
 class ChosenMemory(TypedDict):
+    currentPolicy: str
+    """The memoryManagerPolicy without the proposed settings, which set Static."""
     totalReserved: Amount
     kubeReserved: Amount
     systemReserved: Amount

@@ -57,7 +57,7 @@ Examples:
 
 Exit codes: 0 the pod is admitted or the message is recognized, 3 it is not, the pod does not start with its
 resource claims, their CPUs are unknown, or the kubelet would not start (with --exit-zero 0), 2 usage, 4
-unusable input.
+unusable input, 5 permission denied.
 """
 
 MessageOption = Annotated[

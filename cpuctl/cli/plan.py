@@ -197,8 +197,8 @@ Examples:
 
 Exit codes: 0 every pod is admitted (with --repeat max: at least once; with --compare: on both sides), 3 a pod
 is not admitted or does not start with its resource claims, their CPUs are unknown, or the kubelet would not
-start (with --exit-zero 0), 2 usage, 4 unusable input, 5 files could not be written, 6 files were written, but
-printing the answer or undoing the change failed.
+start (with --exit-zero 0), 2 usage, 4 unusable input, 5 permission denied or files could not be
+written, 6 files were written, but printing the answer or undoing the change failed.
 """
 
 

@@ -48,7 +48,9 @@ def _proposed(
         **header,
         "proposal": {
             "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
-            "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
+            "memory": None
+            if proposal.memory is None
+            else _memory(proposal.memory, proposal.started, loaded.config),
             "settings": settings,
             "snippet": snippet_text(settings),
             "flags": list(_flags(settings)),
@@ -97,10 +99,11 @@ def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> answers.ChosenCPUs
     }
 
 
-def _memory(memory: MemoryProposal, started: Started) -> answers.ChosenMemory:
+def _memory(memory: MemoryProposal, started: Started, config: KubeletConfiguration) -> answers.ChosenMemory:
     kept = started.reservations
     eviction = kept.kept_by_eviction(started.capacity)
     return {
+        "currentPolicy": config.memory_manager_policy,
         "totalReserved": known_amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
         "kubeReserved": known_amount(kept.kube.get(MEMORY, Quantity())),
         "systemReserved": known_amount(kept.system.get(MEMORY, Quantity())),

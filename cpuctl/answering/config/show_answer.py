@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.parts import pools_answer
+from cpuctl.answering.config.starts import start_answer
+from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import ATTRIBUTES
 from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.operations.configuration import StartOutcome
     from cpuctl.quantity import Quantity
 
 _STAGES: Final[Mapping[str, answers.GateStageName]] = {
@@ -43,13 +47,15 @@ def show_document(
     gates: FeatureGates,
     reservation: ReservationSummary | str,
     header: answers.Header,
-    pools: answers.Pools | None,
+    outcome: StartOutcome,
 ) -> answers.ConfigInForce:
     """Describe an effective configuration; *reservation* is a text if the kubelet refuses it.
 
-    *pools* are the pools of CPUs, if the kubelet would start and assigns CPUs.
+    *outcome* is how a kubelet would start with it.
     """
-    node: answers.ShownPools = {} if pools is None else {"node": pools}
+    node: answers.ShownPools = {}
+    if isinstance(outcome, Started) and (pools := pools_answer(outcome)) is not None:
+        node = {"node": pools}
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigShow",
@@ -59,6 +65,7 @@ def show_document(
         "featureGates": list(_gates(gates)),
         "reservation": reservation_answer(reservation),
         **node,
+        "start": start_answer(outcome),
         "warnings": [
             {
                 "code": warning.code,

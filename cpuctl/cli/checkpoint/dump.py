@@ -44,7 +44,8 @@ Examples:
   cpuctl checkpoint dump -m node7.tar.xz --pods running.json --svg node7.svg
   cpuctl checkpoint dump -o prom > /var/lib/node_exporter/kubelet_state.prom
 
-Exit codes: 0 shown, 2 usage, 4 a file is not a state file, 5 a file could not be written.
+Exit codes: 0 shown, 2 usage, 4 a file is not a state file, 5 permission denied or a file could
+not be written.
 """
 
 MachineOption = Annotated[

@@ -49,7 +49,7 @@ Examples:
   sudo cpuctl checkpoint verify --pods running.json --pod-resources=live
 
 Exit codes: 0 the kubelet would start, 3 it would not or that cannot be determined (with --strict also for
-warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+warnings; with --exit-zero 0), 2 usage, 4 unusable input, 5 permission denied.
 """
 
 

@@ -45,7 +45,7 @@ Examples:
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
 Exit codes: 0 the kubelet would start, 3 it would not, this cannot be determined, or there are errors (with
---strict also for warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+--strict also for warnings; with --exit-zero 0), 2 usage, 4 unusable input, 5 permission denied.
 """
 
 CheckedStateOption = Annotated[

@@ -1,5 +1,7 @@
 """``cpuctl config reserve``: reserved CPUs and memory with which the kubelet starts."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -124,6 +126,8 @@ def reserve(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Propose settings with which the kubelet starts."""
+    from cpuctl.operations.command_lines import kubelet_command
+
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config)
     style = Style(
@@ -149,12 +153,8 @@ def reserve(
         cgroup = load_cgroup_version(cgroup_version, source, sources)
         loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
-    if "refusal" in document and (
-        verb := _next_verb(document["refusal"], source.info.threads_per_core, alone=alone)
-    ):
-        from cpuctl.operations.command_lines import kubelet_command
-
-        document["refusal"]["next"] = kubelet_command(verb, machine, kubelet, memory)
+    command_of = partial(kubelet_command, machine=machine, kubelet=kubelet, memory=memory)
+    _add_next(document, source, command_of, alone=alone)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing is written to stdout: a file of sentences is not a drop-in file.
@@ -163,6 +163,20 @@ def reserve(
         emit(document, style)
     if "refusal" in document and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _add_next(
+    document: "Proposed | Unproposed", source: "MachineSource", command_of: Callable[..., str], *, alone: bool
+) -> None:
+    """Add the command that checks the node's state files with the proposal, or shows why there is none."""
+    from cpuctl.inputs.starting_state import has_state_files
+
+    if "refusal" in document:
+        if verb := _next_verb(document["refusal"], source.info.threads_per_core, alone=alone):
+            document["refusal"]["next"] = command_of(verb)
+    elif has_state_files(source):
+        proposal = document["proposal"]
+        proposal["next"] = command_of(("checkpoint", "verify"), flags=proposal["flags"])
 
 
 def _next_verb(refusal: "Refusal", core: int, *, alone: bool) -> tuple[str, ...]:

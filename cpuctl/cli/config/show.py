@@ -17,16 +17,13 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Pools
     from cpuctl.engine.node_resources import ReservationSummary
-    from cpuctl.machine.sources import MachineSource
 
 app = command_group()
 
@@ -41,7 +38,8 @@ Examples:
   cpuctl config show --kubelet-config kubelet.yaml --config-dir kubelet.conf.d
   cpuctl config show -m node7.tar.xz --kubelet-args '--max-pods=200' -o wide
 
-Exit codes: 0 shown, 3 the kubelet cannot load its configuration, 2 usage, 4 unusable input.
+Exit codes: 0 shown, 3 the kubelet cannot load its configuration, 2 usage, 4 unusable input, 5
+permission denied.
 """
 
 
@@ -59,7 +57,9 @@ def show(
     from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.show_answer import show_document, unloaded_document
     from cpuctl.engine.node_resources import reservations_of_node
+    from cpuctl.engine.start import check_start
     from cpuctl.golang.text import GoError
+    from cpuctl.operations.command_lines import kubelet_command
 
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config)
@@ -72,20 +72,13 @@ def show(
         print_sources(sources, style)
         emit(unloaded_document(refused, sources), style)
         raise typer.Exit(EXIT_NO) from None
-    header, pools = answer_header(loaded, sources), _pools(source, loaded)
+    header, outcome = answer_header(loaded, sources), check_start(source.info, loaded.kubelet)
     print_sources(sources, style)
     try:
         kept: ReservationSummary | str = reservations_of_node(source.info, loaded.kubelet.config)
     except GoError as error:
         kept = str(error)
-    emit(show_document(loaded.configuration, loaded.kubelet.gates, kept, header, pools), style)
-
-
-def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":
-    if loaded.kubelet.config.cpu_manager_policy == "none":
-        return None
-    from cpuctl.answering.config.parts import pools_answer
-    from cpuctl.engine.start import Started, check_start
-
-    outcome = check_start(source.info, loaded.kubelet)
-    return pools_answer(outcome) if isinstance(outcome, Started) else None
+    document = show_document(loaded.configuration, loaded.kubelet.gates, kept, header, outcome)
+    if document["start"]["outcome"] != "Started":
+        document["next"] = kubelet_command(("config", "check"), machine, kubelet, memory)
+    emit(document, style)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
-from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells, fix_label
+from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
 from cpuctl.exports.answer_text import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_word
@@ -31,6 +31,11 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
         if file["losses"]:
             yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
+    fixes = [file["fix"] for file in document["files"] if file["outcome"] == "refused"]
+    explained = [each["fix"] for each in document["proof"]["findings"]] if document["proof"] else []
+    # Those of the findings are explained below them.
+    if cells := tuple(placeholder_cells([each for each in fixes if each not in explained])):
+        yield Lines(cells)
     yield Lines(tuple(_closing(document)))
 
 

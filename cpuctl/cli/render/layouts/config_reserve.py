@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
 from cpuctl.cli.render.tables.start import fix_cells, setting_text, settings_to_fix
 from cpuctl.exports.outcomes import start_word
@@ -42,6 +42,8 @@ def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: 
     yield Lines.of("Or as flags:", *(shlex.quote(flag) for flag in proposal["flags"]))
     if notes := (*_replaced(proposal["replaces"]), *finding_lines(proposal["findings"], CONFIGURATION)):
         yield Lines(notes)
+    if command := proposal.get("next"):
+        yield next_line("to check the node's state files with these settings", command)
 
 
 def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
@@ -70,6 +72,8 @@ def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
             f"{name} {memory[name]['quantity']}" for name in _ADDENDS if memory[name]["number"]
         )
         yield Cell(f"Memory reserved: {memory['totalReserved']['quantity']} = {addends}")
+        if memory["currentPolicy"] != "Static":
+            yield Cell(f"memoryManagerPolicy changes from {memory['currentPolicy']} to Static", "yellow")
 
 
 def _nodes(nodes: Sequence[NodeMemory]) -> Table:

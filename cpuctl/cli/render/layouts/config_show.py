@@ -39,6 +39,8 @@ def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
     yield from _reservation(document["reservation"], wide=wide)
     if "node" in document:
         yield Lines.of(shared_line(document["node"]))
+    if document["start"]["outcome"] != "Started":
+        yield start_block(document["start"], who, check=document.get("next", ""))
 
 
 def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Iterator[Block]:

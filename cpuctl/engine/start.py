@@ -232,7 +232,9 @@ def agreed(
         equivalent = {minor: end for minor, end in ends.items() if _end_of(end) == does}
         if equivalent:
             parts.append(f"kubelet {_minors(equivalent)} {does}{_why(equivalent)}")
-    return Undetermined(f"its release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}")
+    return Undetermined(
+        f"the kubelet's release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}"
+    )
 
 
 def _why(ends: Mapping[int, Started | NotStarted]) -> str:

@@ -30,6 +30,7 @@ from cpuctl.machine.synthetic_description import (
     default_distances,
     regular_layout,
 )
+from cpuctl.phrases import named
 from cpuctl.records import replace
 
 _L3_BYTES = 32 << 20
@@ -124,7 +125,7 @@ def _require_known_cpus(description: Description, numbered: CPUSet) -> None:
     for key, cpus in (*groups, *description.cpus.items()):
         if not cpus <= numbered:
             last = description.figures.cpus - 1
-            raise ValueError(f"{key} names CPUs {cpus - numbered}, but the last CPU is {last}")
+            raise ValueError(f"{key} names {named(cpus - numbered)}, but the last CPU is {last}")
 
 
 def _cpus(layout: Layout) -> Iterator[CPU]:

@@ -138,6 +138,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     Raise InputError if a kubelet with these settings would not start, UsageError for an unknown policy.
     """
     from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import Undetermined
     from cpuctl.engine.start import why_not_started
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.pods import rules_of_pods
@@ -160,7 +161,9 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     if not isinstance(started, Node):
         why = why_not_started(started)
         hint = _RESERVE if "reserved" in why else f"{_check(inputs)} shows what to change"
-        raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
+        known = not isinstance(started, Undetermined)
+        what = "the kubelet would not start" if known else "whether a kubelet would start is unknown"
+        raise InputError(f"{what}: {why}", where=option_names.POLICY, hint=hint)
     node = started
     # Whether pods fit has been decided elsewhere: they already run here.
     node.allocatable = None

@@ -168,7 +168,7 @@ class Planning(Record):
 
         policy.attach(node, self.source, kubelet)
         if node.policy is None:
-            sources.warn(f"{POLICY_UNUSED}: {AS_STATIC}")
+            sources.warn(f"{POLICY_UNUSED}; {AS_STATIC}")
 
 
 def _needs_unknown_caches(node: Node) -> bool:

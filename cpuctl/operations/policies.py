@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.policies.model import Policy
 
 NO_EXCLUSIVE_CPUS = "the CPU Manager's policy is none here, so containers have no exclusive CPUs"
-POLICY_UNUSED = "--policy is not used: the CPU Manager's policy is none here"
+POLICY_UNUSED = "--policy is not used, because the CPU Manager's policy is none here"
 AS_STATIC = (
     "to plan as if the policy were static, add --kubelet-args '--cpu-manager-policy=static "
     "--reserved-cpus=LIST' and, if there are state files, --state none"

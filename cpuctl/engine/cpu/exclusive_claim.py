@@ -37,7 +37,9 @@ def exclusive_claim(
         return ExclusiveClaim(0, _no_whole(pod))
     if passes_over and pod.has_pod_level_resources and not divided:
         # With the managers' gate off the kubelet ignores the claim of any pod that sets spec.resources.
-        return ExclusiveClaim(0, "the pod sets spec.resources, which the CPU Manager does not align")
+        return ExclusiveClaim(
+            0, "the pod sets spec.resources: the CPU Manager assigns no exclusive CPUs to its containers"
+        )
     if divided and not guaranteed_equivalent(container):
         return ExclusiveClaim(0, "its own requests of cpu and memory do not equal its limits")
     request = container.resources.requests.get("cpu", _ZERO)

@@ -222,7 +222,7 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
                 if free
                 else "no NUMA node has any free"
             )
-            return Rule.NOT_ENOUGH, f"it requests {bytes_text(amount)} of {name}, but {have}"
+            return Rule.NOT_ENOUGH, f"{bytes_text(amount)} of {name} are requested, but {have}"
     return Rule.GROUP_RULE, (
         f"{amounts(request)} are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
         f"their groups: {groups(tables)}"

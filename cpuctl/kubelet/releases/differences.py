@@ -313,7 +313,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "forbids_whole_containers": Difference(
         since=36,
         area="in-place resize",
-        before="the error for resizing an init container names the field resources",
+        before='the error for resizing an init container names the field "resources"',
         after="the error for resizing an init container names the container",
         source="validation.go, 1.36",
         evidence="documented",

@@ -148,7 +148,8 @@ _HINTS = {
     _UNIMPLEMENTED: "this kubelet does not know the method, or a feature gate turns it off",
 }
 _NO_KUBELET = (
-    "check that the kubelet is running and that this is its socket (ROOT/pod-resources/kubelet.sock)"
+    "check that the kubelet is running, and that this is its socket, pod-resources/kubelet.sock in its root "
+    "directory, or a file with its answers"
 )
 
 

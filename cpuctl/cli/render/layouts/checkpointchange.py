@@ -27,7 +27,7 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
     for file in () if lines else document["files"]:
         yield Lines(tuple(_headline(file, stated)))
         if file["actions"]:
-            yield _actions(file["actions"], wide=wide)
+            yield _actions(file, wide=wide)
         if file["losses"]:
             yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
@@ -65,16 +65,18 @@ def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Ce
             yield Cell(f"{name}: {formats}{', new' if not before else ''}", "bold")
 
 
-def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
+def _actions(file: answers.ChangedFile, *, wide: bool) -> Table:
+    # The reason names the format that is read; the one that is written is the file's.
+    formats = {"format": file["formatAfter"]}
     rows = tuple(
         (
             Cell(_ACTIONS.get(action["kind"], action["kind"])),
             *_holder(action["holder"], wide=wide),
             Cell(action["before"] or ("none" if action["kind"] == "pool" else "-")),
-            Cell(action["after"] or "-"),
+            Cell(action["after"] or (formats.get(action["kind"], "") if action["before"] else "") or "-"),
             Cell(action["reason"]),
         )
-        for action in actions
+        for action in file["actions"]
     )
     columns = ("ACTION", "POD", "CONTAINER", "BEFORE", "AFTER", "WHY")
     return Table(tuple(Column(name) for name in columns), rows)

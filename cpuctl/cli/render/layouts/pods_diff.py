@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.pods import ComparedPod, ComparedSide, Difference, PodsDiff
 
 _STYLE = {"added": "green", "removed": "red"}
+_WORDS = {"same": "unchanged"}
 _NOT_THERE = "-"
 _ONLY_WIDE = "readers"
 
@@ -25,7 +26,7 @@ def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
         if pods[0]["status"] != "same":
             yield from _pod(pods, wide=wide)
     summary = document["summary"]
-    counts = [f"{count} {status}" for status, count in summary.items() if count]
+    counts = [f"{count} {_WORDS.get(status, status)}" for status, count in summary.items() if count]
     lines = [Cell(f"{counted(len(document['pods']), 'pod')}: {', '.join(counts)}")]
     if any(_has_two_weights(change) for pod in document["pods"] for change in pod["changes"]):
         lines.append(Cell(TWO_WEIGHTS))

@@ -45,7 +45,7 @@ _cpuctl_options() {
         'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-count --per-numa --whole-cores --keep-p-cores --spread --numa-node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --driver-args --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
+        'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --devices --assume-devices --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -146,6 +146,7 @@ _cpuctl_value() {
         'config versions:--filename' | \
         'config versions:--state' | \
         'config versions:--pods' | \
+        'config versions:--devices' | \
         'config versions:--kubelet-config' | \
         'checkpoint dump:--state' | \
         'checkpoint dump:--pods' | \

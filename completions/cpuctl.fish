@@ -361,6 +361,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config versions:--memory' \
     'config versions:--state' \
     'config versions:--pods' \
+    'config versions:--devices' \
     'config versions:--kubelet-config' \
     'config versions:--config-dir' \
     'config versions:--kubelet-args' \
@@ -700,9 +701,9 @@ complete -c cpuctl -n '__cpuctl_at ""' -s V -l version -d 'Print the version and
 complete -c cpuctl -n '__cpuctl_at ""' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -F
 complete -c cpuctl -n '__cpuctl_at "plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default: those of a recording (-m), unless --kubelet-config is given; otherwise none.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
@@ -736,9 +737,9 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -s h -l help -d 'Show this message an
 complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l message -x -d 'Explain a line of an event, status or log; - for lines on stdin.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default: those of a recording (-m), unless --kubelet-config is given; otherwise none.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l events -r -F -d 'Events (kubectl get events -o json): explain the pod that was rejected last.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
@@ -763,9 +764,9 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l exit-zero -d 'Exit 0 even if th
 complete -c cpuctl -n '__cpuctl_at "explain"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -F
 complete -c cpuctl -n '__cpuctl_at "advise"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "advise"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
-complete -c cpuctl -n '__cpuctl_at "advise"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default: those of a recording (-m), unless --kubelet-config is given; otherwise none.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
@@ -793,9 +794,9 @@ complete -c cpuctl -n '__cpuctl_at "advise"' -l exit-zero -d 'Exit 0 even if the
 complete -c cpuctl -n '__cpuctl_at "advise"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -F
 complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default: those of a recording (-m), unless --kubelet-config is given; otherwise none.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
@@ -830,7 +831,7 @@ complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a lint -d 'Check, before kub
 complete -c cpuctl -n '__cpuctl_at "pods"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -F
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "pods show"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine, as for other commands; OOM scores depend on its memory. Default: none.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l memory -x -d 'The node\'s memory, if no machine is given.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version. Default: the machine\'s, or 2.'
@@ -1060,11 +1061,13 @@ complete -c cpuctl -n '__cpuctl_at "config check"' -l exit-zero -d 'Exit 0 even 
 complete -c cpuctl -n '__cpuctl_at "config check"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "config versions:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l memory -x -d 'Memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l state -r -F -d 'The kubelet\'s state files. Default: the node\'s own.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running kubelet\'s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
@@ -1170,7 +1173,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show th
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk: its machine, kubelet configuration and state files are used.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l devices -r -F -d 'Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
@@ -1237,7 +1240,7 @@ complete -c cpuctl -n '__cpuctl_argument "report:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "report"' -l pod-resources -x -d 'Query the kubelet\'s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with \'live\': the socket in the kubelet\'s directory.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l timeline -r -F -d 'Also replay a timeline (see cpuctl replay).'
 complete -c cpuctl -n '__cpuctl_at "report"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "report"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l state -r -F -d 'The kubelet\'s state files. Default: the node\'s own.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
@@ -1409,7 +1412,7 @@ complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a report -d 'Write a page f
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l nodes -r -F -d 'Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running kubelet\'s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.'
@@ -1476,7 +1479,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-zero -d 'Exit 0 even if
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nrt -r -F -d 'NodeResourceTopologies (kubectl get noderesourcetopologies -o json).'
@@ -1504,7 +1507,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet report"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet report"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "fleet report"' -l pods -r -F -d 'The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.'
 complete -c cpuctl -n '__cpuctl_at "fleet report"' -l nodes -r -F -d 'Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet report"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running kubelet\'s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.'

@@ -114,9 +114,7 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
         return UsageError("expected a pod's name, found a sentence", where="POD", hint=f"use {hint}")
     if not pod:
         new = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
-        running = (
-            f"name one of the pods in {inputs.pods} (cpuctl explain NAME ...), or " if inputs.pods else ""
-        )
+        running = f"specify a pod of {inputs.pods} (cpuctl explain NAME ...), or " if inputs.pods else ""
         return UsageError("no pods to explain", hint=f"{running}{new}")
     namespace, name = pod.split("/")[:2] if "/" in pod else ("", pod)
     events = (option_names.EVENTS, inputs.events) if inputs.events else ()

@@ -18,8 +18,8 @@ SCHEDULING = (
         speaker=Speaker.SCHEDULER,
         texts=(Text("Insufficient {resource:resource}"),),
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
-        "allocatable resources; the scheduler counts requests, not usage, and does not consider NUMA nodes or "
-        "exclusive CPUs",
+        "allocatable resources; the scheduler counts requests, not usage, and does not consider NUMA nodes "
+        "or exclusive CPUs",
         fix="request less, remove pods, or reserve less on the node (kubeReserved, systemReserved)",
         commands=(_FLEET, "cpuctl config reserve -m NODE --kubelet-config CONFIG"),
     ),

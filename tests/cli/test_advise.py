@@ -344,7 +344,7 @@ def test_settings_are_compared_without_recorded_state_files(cpuctl: Cpuctl) -> N
     command = f"cpuctl explain default/pod -m {STALE} --state none -T pod=3/3,1Gi"
     assert found.out.splitlines()[-1] == f"Next, to see why: {command}"
     explained = cpuctl(*shlex.split(command)[1:])
-    assert "it requests 1Gi of memory" in explained.out
+    assert "1Gi of memory are requested" in explained.out
     # A search for moves starts from the files.
     moves = cpuctl("advise", "--defragment", "-m", STALE, "-T", "pod=3/3,1Gi")
     assert "would not start" in moves.out

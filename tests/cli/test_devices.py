@@ -78,7 +78,7 @@ def test_without_devices_the_outcome_is_undetermined(cpuctl: Cpuctl) -> None:
 
 def test_resources_missing_from_the_file_stay_undetermined(cpuctl: Cpuctl) -> None:
     (pod,) = pods(plan(cpuctl, "-f", "-", *COUNTED, stdin=asking("p", gpu=1, fpga=1)))
-    assert pod["why"] == "it requests nvidia.com/fpga, which is not described (use --devices)"
+    assert pod["why"] == "requests nvidia.com/fpga, which is not described (use --devices)"
 
 
 def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:

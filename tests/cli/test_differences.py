@@ -177,7 +177,7 @@ AGAIN = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "k.yaml")
 ONCE = ("plan", *AGAIN, "-f", "p.yaml", "--write-state", "s", "--force", "--kubelet-version", VERSION)
 PLANNED_AGAIN = ("plan", *AGAIN, "-f", "p.yaml", "--state", "s")
 STARTS, STARTS_NOT = "would start.", "would not start"
-DONE, INFEASIBLE, FORBIDDEN = "done", ": infeasible", "rejected by the API server"
+DONE, INFEASIBLE, FORBIDDEN = "accepted", ": infeasible", "rejected by the API server"
 
 
 def machine_of_books() -> Mapping[str, str]:
@@ -349,7 +349,7 @@ SHOWN: Mapping[str, Shown] = {
         "p/a:cpu=20", "enough capacity", "enough allocatable", text=pod("", SMALL)
     ),
     "resizes_exclusive_cpus": resize(
-        "a:cpu=2", "accepted, without effect", DONE, *EXCLUSIVE, "--kubelet-args", STATIC
+        "a:cpu=2", "accepted, without effect", f"{DONE} CONTAINER", *EXCLUSIVE, "--kubelet-args", STATIC
     ),
     "writes_cpu_checkpoint_v4": Shown(
         ("checkpoint", "new", *NODE, *ONE, "--kubelet-args", STATIC), "format V2", "format V4"
@@ -393,7 +393,7 @@ SHOWN: Mapping[str, Shown] = {
     "resizes_pods_with_counted_claims": Shown(
         ("resize", "-f", "p.yaml", "--set", "p/a:cpu=1/3", *COUNTING, *NODE),
         "pods with node allocatable resource claims cannot be resized",
-        "default/p: done",
+        "default/p: accepted",
         {"p.yaml": COUNTED},
     ),
     "orders_pending_resizes": resize("a:cpu=3", "", "Retry order", "-T", "b=6/6,1Gi", *RESIZES),

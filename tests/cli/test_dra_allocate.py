@@ -80,7 +80,7 @@ def test_cpus_of_another_socket_are_reported(cpuctl: Cpuctl, tmp_path: Path) -> 
     words = ("dra", "allocate", str(manifest), "-m", str(tmp_path / "node7"), "--reserved-cpus", "0,11", "-q")
     reported = cpuctl(*words).out
     assert "gets CPUs 5,13, which are not among its devices: core IDs repeat across sockets" in reported
-    assert "(cpuctl dra allocate --fixed shows what it should get)" in reported
+    assert "(add --fixed to see what it should get)" in reported
     assert "outside" not in cpuctl(*words, "--fixed").out
     actual, corrected = (
         json.loads(cpuctl(*words, *more, "-o", "json").out)["pods"][0]["claims"][0]["cpus"]

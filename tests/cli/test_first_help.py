@@ -55,7 +55,7 @@ def test_the_commands_to_start_with_have_their_own_help(cpuctl: Cpuctl) -> None:
 # The five tasks, each with the text in its help that leads to the next step.
 NEXT = {
     "plan": "cpuctl explain POD",
-    "explain": "Every change that is shown was tried",
+    "explain": "RESULT shows the outcome",
     "checkpoint verify": "cpuctl checkpoint repair",
     "config versions": "cpuctl checkpoint verify --kubelet-version",
     "audit": "cpuctl cgroups apply",

@@ -87,7 +87,7 @@ _MANIFEST = "specify its manifest: kubectl get pod {} | cpuctl explain {} --incl
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ((), "specify manifests with -f PODS, or pods with -T web=4/4"),
+        ((), "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"),
         (
             ("shop/web", "-m", "synthetic:1c"),
             _MANIFEST.format("-n shop web -o yaml", "shop/web -m synthetic:1c"),

@@ -201,8 +201,9 @@ def test_lint_names_the_command_that_shows_why_the_kubelet_does_not_start(cpuctl
 def test_reports_say_where_to_find_fixes(cpuctl: Cpuctl) -> None:
     stated = cpuctl("report", "-m", NODE)
     assert stated.code == NO
-    assert "\nnote: show fixes with -o wide, " in stated.err
-    assert "\n  fix: " in cpuctl("report", "-m", NODE, "-o", "wide").out
+    found = re.search(r"\nNext, to see notes and fixes: cpuctl (.* -o wide)\n", stated.out)
+    assert found
+    assert "\n  fix, on the node: " in cpuctl(*shlex.split(found[1])).out
     of_all = cpuctl("fleet", "report", "fixtures/nodes/v2-2-numa")
     assert of_all.code == NO
     assert "note: for fixes, run cpuctl fleet check; " in of_all.err

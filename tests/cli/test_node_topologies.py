@@ -82,7 +82,7 @@ def test_pods_omitted_from_an_object_are_named(form: str, cpuctl: Cpuctl, tmp_pa
     assert planned.code == 3
     big, gpu_line = sorted(line for line in planned.err.splitlines() if "is omitted" in line)
     assert big.startswith("warning: default/big is omitted: ")
-    assert gpu_line.startswith("warning: default/gpu is omitted: undetermined: it requests a.b/c")
+    assert gpu_line.startswith("warning: default/gpu is omitted: undetermined: requests a.b/c")
     quiet = cpuctl(*words, "-q")
     assert (quiet.code, quiet.out, quiet.err) == (3, planned.out, "")
 

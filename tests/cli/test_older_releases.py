@@ -51,7 +51,7 @@ def test_a_pod_that_ran_is_rejected_after_an_upgrade(
     """Kubernetes issue 120733."""
     result = cpuctl("plan", *NODE, *PODS, "--kubelet-version", version, "-q", cwd=directory)
     assert result.code == code
-    assert ("12Gi (node 0,1)" in result.out) == (code == 0)
+    assert ("12Gi (nodes 0,1)" in result.out) == (code == 0)
     assert ("preferred hint violates NUMA node allocation" in result.out) == (code == 3)
 
 

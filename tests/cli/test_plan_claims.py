@@ -317,7 +317,7 @@ def test_new_state_files_require_that_pods_get_their_claims(cpuctl: Cpuctl, mani
     assert cpuctl(*words).code == 0
     result = cpuctl(*words, *RESERVED)
     assert result.code == 3
-    assert f"not changed: default/large is not admitted: {BIG}" in result.out
+    assert f"not created: default/large is not admitted: {BIG}" in result.out
 
 
 def test_a_fleet_plan_allocates_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_policy_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
 
 def test_a_new_policy_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
     done = cpuctl("policies", "new", "mine.py", cwd=tmp_path)
-    assert (done.code, done.out) == (0, "mine.py: try it with cpuctl plan --policy mine.py:Mine\n")
+    assert (done.code, done.out) == (0, "mine.py: try it with cpuctl plan -f PODS --policy mine.py:Mine\n")
     path = str(tmp_path / "mine.py")
     document = planned(cpuctl, *WEB, "--compare", ".", f"{path}:Mine")
     assert document["summary"]["changed"] == 0

@@ -343,14 +343,14 @@ def test_releases_that_disagree_on_a_state_file_are_listed(
     start = document["start"].get("from", document["start"])
     assert start == {
         "outcome": "Undetermined",
-        "why": "its release is unknown, and releases read these state files differently "
+        "why": "the kubelet's release is unknown, and releases read these state files differently "
         "(--kubelet-version); kubelet 1.27 to 1.33 would start; kubelet 1.34 to 1.38 would not start: create "
         "ResourceClaim cache: GetOrCreate() on checkpoint state: failed to get checkpoint dra_manager_state: "
         "unexpected end of JSON input",
     }
     assert document.get("summary", {}).get("error", 0) == 0
     reported = cpuctl(*requested[:-2], columns=400).out
-    assert "Whether the kubelet would start is unknown: its release is unknown" in reported
+    assert "Whether the kubelet would start is unknown: the kubelet's release is unknown" in reported
 
 
 STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
@@ -446,5 +446,8 @@ def test_releases_that_disagree_on_a_configuration_are_listed(
     default, refusing = start("default", ""), start("refusing", "failCgroupV1: true\n")
     assert default["outcome"] == refusing["outcome"] == "Undetermined"
     assert "kubelet 1.27 to 1.34 would start; kubelet 1.35 to 1.38 would not start: kub" in default["why"]
-    assert "kubelet 1.27 to 1.30 would start; kubelet 1.31 to 1.38 would not start: kub" in refusing["why"]
+    assert (
+        "kubelet 1.27 to 1.30 would start; kubelet 1.31 to 1.38 would not start, 1.36 with: kub"
+        in refusing["why"]
+    )
     assert start("taking", "failCgroupV1: false\n") == {"outcome": "Started"}

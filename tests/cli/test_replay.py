@@ -77,7 +77,7 @@ def test_the_first_difference_from_a_kubelets_log_is_named(cpuctl: Cpuctl) -> No
     words = ("fixtures/logs/kubelet-1.31.jsonl", *PICTURES["the log of a kubelet"][1:])
     result = cpuctl("replay", *words)
     assert result.code == 3
-    first = "first difference at 403ms: kubelet.running: the kubelet has false, cpuctl computes true"
+    first = "first difference at 403ms: kubelet.running: false according to the log, true as computed"
     assert first in result.out.splitlines()
     assert "does not mention shop/odd, shop/agent" in result.err
     answer = json.loads(cpuctl("replay", *words, "-o", "json").out)

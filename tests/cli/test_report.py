@@ -251,7 +251,7 @@ def test_the_table_is_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     )
     assert not any(line.startswith("note: ") for line in lines)
     wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out
-    assert "  fix: taskset -acp 0-1 231" in wide
+    assert "  fix, on the node: taskset -acp 0-1 231" in wide
 
 
 def test_state_files_are_read_once_for_all_parts_of_a_report(

@@ -172,8 +172,8 @@ THREADS: Mapping[str, Thread] = {
     "C7, not fixed": Thread(
         ("replay", "t.yaml"), "1.38", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.38")}
     ),
-    "C8 120733": Thread(P120733, "1.31", "12Gi (node 0,1)", REFUSES, {"k.yaml": GROUPS}),
-    "C8, later": Thread(P120733, "1.32", REFUSES, "12Gi (node 0,1)", {"k.yaml": GROUPS}),
+    "C8 120733": Thread(P120733, "1.31", "12Gi (nodes 0,1)", REFUSES, {"k.yaml": GROUPS}),
+    "C8, later": Thread(P120733, "1.32", REFUSES, "12Gi (nodes 0,1)", {"k.yaml": GROUPS}),
     "C8, compared": Thread(
         (*P120733, "--compare", "1.31", "1.32"),
         "1.31",
@@ -206,7 +206,7 @@ THREADS: Mapping[str, Thread] = {
     ),
     "C14": Thread(BETA, "1.31", "Topology Manager Policy Beta-level Options not", "", {"k.yaml": CLOSEST}),
     "C14, later": Thread(BETA, "1.33", "topology manager policy beta-level options", "", {"k.yaml": CLOSEST}),
-    "C15 127262": Thread(RESIZED, "1.32", "default/db: done", "infeasible"),
+    "C15 127262": Thread(RESIZED, "1.32", "default/db: accepted", "infeasible"),
     "C15, later": Thread(RESIZED, "1.33", "alongside Memory Manager static policy"),
     "C3 113130": Thread(
         HELD,

@@ -15,7 +15,7 @@ from tests.support.schemas import follow_schema
 
 MACHINE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
 STATIC = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
-UNKNOWN = "it requests nvidia.com/gpu, which is not described (use --devices)"
+UNKNOWN = "requests nvidia.com/gpu, which is not described (use --devices)"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_unknown_outcomes_of_two_releases_are_not_called_the_same(
 def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     new = ("checkpoint", "new", *node, *RELEASE)
     refused = cpuctl(*new)
-    assert f"not changed: whether default/gpu is admitted is unknown: {UNKNOWN}" in refused.out
+    assert f"not created: whether default/gpu is admitted is unknown: {UNKNOWN}" in refused.out
     assert "is not admitted" not in refused.out
     assert cpuctl(*new, "--assume-devices").code == 0
     resize = ("resize", *node, *RELEASE, "--set", "gpu/main:cpu=1")
@@ -149,7 +149,7 @@ def test_without_a_configuration_no_file_is_repaired(unconfigured: Path, cpuctl:
     state.write_text(state.read_text().replace("1353318690", "5"))
     shown = cpuctl("checkpoint", "repair", "node", *RELEASE, "-q", cwd=unconfigured, columns=300)
     assert shown.code == 3
-    assert f"not changed: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
+    assert f"not created: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
     assert "  fix: cpuctl checkpoint repair node --kubelet-version 1.36 --kubelet-config FILE\n" in shown.out
 
 

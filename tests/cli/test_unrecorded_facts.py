@@ -215,7 +215,7 @@ def test_a_proposed_repair_includes_the_specified_memory(cpuctl: Cpuctl, tmp_pat
     assert (result.code, "unknown" in result.out) == (0, False), result
 
 
-UNSAID = "not changed: whether the kubelet would start is unknown: the machine information"
+UNSAID = "not created: whether the kubelet would start is unknown: the machine information"
 NOT_KNOWN = (
     (
         "checkpoint new -T a=2/2,1Gi",
@@ -308,7 +308,7 @@ def test_what_cadvisor_does_not_report_is_unknown(cpuctl: Cpuctl, tmp_path: Path
     assert "unknown" in cpuctl("plan", *words, "-T", "a=2/2,1Gi").out
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     pages = cpuctl("plan", "-m", str(machine), "-f", str(tmp_path / "pages.json")).out
-    assert "undetermined: it requests hugepages-1Gi, but the node" in pages
+    assert "undetermined: requests hugepages-1Gi, but the node" in pages
 
 
 def test_a_memory_state_is_not_compared_with_unrecorded_huge_pages(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -151,5 +151,5 @@ def test_both_comparisons_reject_what_the_api_server_of_a_release_rejects(
 
 def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None:
     words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
-    assert "undetermined: it requests openshift.io/fronthaul" in cpuctl(*words).out
+    assert "undetermined: requests openshift.io/fronthaul" in cpuctl(*words).out
     assert "The result for these pods is the same." in cpuctl(*words, "--assume-devices").out

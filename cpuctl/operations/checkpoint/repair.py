@@ -29,7 +29,6 @@ from cpuctl.engine.state_repair import (
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
-from cpuctl.operations.command_lines import CONFIG_CHECK
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
-_CORRECT = "correct the configuration first"
+_CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
@@ -55,7 +54,7 @@ def repair(case: CheckpointCase) -> Repairs:
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
-        reason = _of_start(managers, "regardless of the state files", f"{_CORRECT}: {CONFIG_CHECK}")
+        reason = _of_start(managers, "regardless of the state files", f"{_CORRECT}: {_CHECK}")
         return Repairs(tuple(_refused(state, reason) for state in case.states), before)
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
     if any(change.refused for change in changes):
@@ -65,7 +64,7 @@ def repair(case: CheckpointCase) -> Repairs:
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
             outcome = before.start  # the repaired files are not written
-        advice = f"{_CORRECT} ({CONFIG_CHECK}), or drain the node and delete its state files"
+        advice = f"{_CORRECT} ({_CHECK}), or drain the node and delete its state files"
         reason = _of_start(outcome, "even with repaired state files", advice)
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)

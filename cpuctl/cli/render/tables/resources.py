@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
-from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name
-from cpuctl.phrases import byte_text, named
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, Container, Device, DevicesLeft, MemoryTable, Pod
@@ -115,8 +114,9 @@ def memory_cells(container: Container) -> dict[str, Cell]:
     memory = container["memory"]
     # Memory first, then huge pages.
     blocks = sorted(memory["blocks"], key=lambda block: (block["resource"] != "memory", block["resource"]))
-    nodes = named(CPUSet.parse(memory["cpusetMems"]), "node")
-    return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} ({nodes})")}
+    mems = memory["cpusetMems"]
+    noun = "node" if mems.isdecimal() else "nodes"
+    return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} ({noun} {mems})")}
 
 
 def _block_text(block: Block) -> str:

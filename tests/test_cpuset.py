@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.cpuset import MAX_CPU, CPUSet
+from cpuctl.cpuset import MAX_CPU, CPUSet, list_problem
 from tests.support.costs import seconds_below
 
 INT64_MAX = 2**63 - 1
@@ -186,3 +186,18 @@ def test_equality_and_hash_depend_on_the_content() -> None:
 def test_pickles() -> None:
     cpus = CPUSet.parse("0-3,8")
     assert pickle.loads(pickle.dumps(cpus)) == cpus  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1-", "a number is missing"),
+        ("0-3;", '"3;" is not a number'),
+        ("99999999999999999999", "99999999999999999999 is too large"),
+        ("3-0", 'invalid range "3-0" (3 > 0)'),
+    ],
+)
+def test_problems_are_also_written_in_plain_words(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=r".") as found:
+        CPUSet.parse(text)
+    assert list_problem(found.value) == problem

@@ -127,3 +127,11 @@ def test_the_next_commands_of_the_how_to_are_proposed(message: str, command: str
 def test_every_placeholder_has_a_meaning() -> None:
     used = {word for command in COMMANDS for word in re.findall(r"\b[A-Z_]{1,}\b", command)}
     assert used <= {*PLACEHOLDERS}
+
+
+def test_a_message_is_explained_even_if_no_given_pod_is_rejected(cpuctl: Cpuctl) -> None:
+    """The status of a pod does not contain its name."""
+    answer = cpuctl("explain", "--message", SMT, *NODE, "-f", "fixtures/pods/web.yaml")
+    assert answer.code == 0
+    assert answer.out.startswith(f"MESSAGE {SMT}\n")
+    assert "note: all 3 pods are admitted: nothing to explain; choose one to explain: " in answer.err

@@ -336,3 +336,18 @@ def test_a_fleet_uses_the_policy_on_every_node_with_any_number_of_jobs(cpuctl: C
     assert cpuctl(*words, "--policy", f"{mine}:Evicting").code == 2
     assert "--policy is not used" in cpuctl("fleet", "plan", *nodes, "-T", "a=1", "--policy", "static").err
     assert cpuctl(*words, "--policy", f"{mine}:Endless,budget=0.2").code == 4
+
+
+@pytest.mark.parametrize(
+    "policy", ["koordinator,bind=x", "katalyst,strategy=x", "numa-allocation,strategy=x"]
+)
+def test_an_unknown_choice_is_a_usage_error(cpuctl: Cpuctl, policy: str) -> None:
+    node = ("-m", "synthetic:1s1n8c", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    done = cpuctl("plan", *node, "-T", "a=2/2,1Gi", "--policy", policy)
+    assert (done.code, done.out) == (2, "")
+    name, option = policy.partition(",")[0], policy.partition(",")[2].partition("=")[0]
+    assert done.err.startswith(f"error: --policy {name}: {option}: expected one of ")
+
+
+def test_errors_name_the_argument(cpuctl: Cpuctl) -> None:
+    assert cpuctl("policies", "show", "nope").err.startswith("error: POLICY: unknown policy 'nope'\n")

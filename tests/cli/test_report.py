@@ -302,3 +302,24 @@ def test_an_audit_of_newer_state_files_is_reported(
     monkeypatch.setattr(DirectoryTree, "read", rewritten)
     unknown = answer(cpuctl(*words))["unknown"]
     assert [each["part"] for each in unknown if each["what"].startswith(reported)] == ["audit"]
+
+
+def test_pods_whose_admission_is_unknown_are_not_called_rejected(cpuctl: Cpuctl) -> None:
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    out = cpuctl("report", *node, "-f", "fixtures/telco/du.yaml").out
+    assert out.startswith("2s-2numa-32cpu: Unknown whether 1 pod would be admitted; ")
+    assert "\ntelco/du: undetermined: requests openshift.io/fronthaul, " in out
+
+
+def test_the_next_command_explains_a_rejected_pod(cpuctl: Cpuctl) -> None:
+    out = cpuctl("report", "fixtures/kubeadm/node7.tar.xz", "-T", "a=40/40,1Gi").out
+    explain = "cpuctl explain default/a -m fixtures/kubeadm/node7.tar.xz -T a=40/40,1Gi"
+    assert f"\nNext, to see why and what would help: {explain}\n" in out
+    of_fleet = cpuctl("fleet", "report", "fixtures/kubeadm", "-T", "a=40/40,1Gi").out
+    plan = "cpuctl plan -m fixtures/kubeadm/node7.tar.xz -T a=40/40,1Gi"
+    assert of_fleet.endswith(f"\nNext, to see why a node does not admit all pods: {plan}\n")

@@ -162,3 +162,16 @@ def test_without_state_files_the_defaults_are_assumed(
     (unconfigured / "node/var/lib/kubelet/cpu_manager_state").unlink()
     shown = cpuctl(*words, "-q", cwd=unconfigured)
     assert (shown.code, "Kubelet 1.36 would start." in shown.out) == (0, True)
+
+
+def test_an_unknown_start_has_no_sample(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A sample of 0 would raise the alert that the kubelet would not start."""
+    node = ("-m", "synthetic:2s2n4c2t,mem=16Gi", "--kubelet-config", "fixtures/kubelet/distribute.yaml")
+    gates = ("--kubelet-version", "1.36", "--feature-gates", "PodLevelResourceManagers=true")
+    made = cpuctl("checkpoint", "new", *node, *gates, "-T", "a=2/2,1Gi", "--write-state", str(tmp_path))
+    assert made.code == 0
+    # Only the release tells whether the kubelet reads these formats.
+    verified = cpuctl("checkpoint", "verify", str(tmp_path), *node, "-o", "prom")
+    assert "Whether the kubelet would start is unknown" in verified.err
+    assert "cpuctl_checkpoint_starts" not in verified.out
+    assert "cpuctl_checkpoint_findings" in verified.out

@@ -36,6 +36,7 @@ CONFIG = "fixtures/kubelet/static.yaml"
             "it is a kubelet flag: use --kubelet-args --cpu-manager-policy=static",
         ),
         ("plan --ephem 3", "no such option: --ephem", "did you mean --ephemeral-storage?"),
+        ("checkpoint new --pods x", "no such option: --pods", "cpuctl checkpoint new -h lists the options"),
         ("plan --xyzzy", "no such option: --xyzzy", "cpuctl plan -h lists the options"),
         ("capture -o", "-o: expected a value, found none", "choose from table, wide, json, yaml"),
         (

@@ -55,6 +55,8 @@ def test_a_misspelt_path_is_recognized(tmp_path: Path) -> None:
         "machine/nothing.like": "machines",
         "machines/node8.tar.xz": "",
         "machines/b.yaml": "",
+        "machines/kubelet.json": "machines/kubelet.yaml",
+        "machines/kubelett.txt": "",
         "machines/kubelet.yaml": "",
         "elsewhere/kubelet.yaml": "",
     }

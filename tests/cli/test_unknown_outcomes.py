@@ -149,7 +149,7 @@ def test_without_a_configuration_no_file_is_repaired(unconfigured: Path, cpuctl:
     state.write_text(state.read_text().replace("1353318690", "5"))
     shown = cpuctl("checkpoint", "repair", "node", *RELEASE, "-q", cwd=unconfigured, columns=300)
     assert shown.code == 3
-    assert f"not created: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
+    assert f"not changed: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
     assert "  fix: cpuctl checkpoint repair node --kubelet-version 1.36 --kubelet-config FILE\n" in shown.out
 
 

@@ -429,8 +429,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "pod_level_hugepages": Difference(
         since=34,
         area="pod-level resources",
-        before="spec.resources may contain cpu and memory",
-        after="spec.resources may also contain hugepages",
+        before="spec.resources may not contain huge pages",
+        after="spec.resources may contain huge pages",
         source="KEP-2837",
         evidence="documented",
         gate="PodLevelResources",

@@ -39,7 +39,7 @@ NAMES = {
     "NotStartedError": "start",
     "Pod": "containers name uid with_resources",
     "PodView": "containers cpus name namespace priority qos uid",
-    "Policy": "alignment allocate deallocate filter post_filter pre_score score select sort source",
+    "Policy": "alignment allocate choices deallocate filter post_filter pre_score score select sort source",
     "PolicyError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
     "Refusal": "",
     "ResizeDecision": "answer cpus message outcome pod reason",

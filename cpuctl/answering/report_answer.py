@@ -362,6 +362,10 @@ class _Reporter:
         planner = Planner(planning, progress=self.progress)
         plan = planner.plan(planning.kubelet, planning.sources)
         parts["plan"] = planned_document(planner, plan, planning.sources)
+        for each in parts["plan"].get("pods", []):
+            if each["outcome"] == "Undetermined":
+                name = f"{each['namespace']}/{each['name']}"
+                self._misses("pods", f"whether {name} would be admitted: {each['why']}")
         if isinstance(plan.node, Node) and plan.node.policy is not None:
             named = (*planning.initial.running, *planning.incoming)
             parts["planned"] = plan_picture(self.source.machine, plan.node, named)
@@ -474,4 +478,4 @@ def _not_admitted(parts: answers.ReportParts) -> int | None:
 
     if "plan" not in parts or parts["plan"]["start"]["outcome"] != "Started":
         return None
-    return sum(not is_served(pod) for pod in parts["plan"]["pods"])
+    return sum(not is_served(pod) and pod["outcome"] != "Undetermined" for pod in parts["plan"]["pods"])

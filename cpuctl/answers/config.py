@@ -324,6 +324,8 @@ class ChangedPods(TypedDict, total=False):
 
     Only if pods are given.
     """
+    refusedByBoth: Count
+    """How many of the other pods neither kubelet admits."""
 
 
 class VersionsHeader(Header, _Between):

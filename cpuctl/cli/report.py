@@ -102,7 +102,7 @@ def report(
     pictures = Pictures.requested({HTML: html}, style, replace=force)
     planned = planning_inputs(context)
     inputs = ReportInputs(
-        name=node_name(planned.machine) or "node",
+        name=_node(planned.machine),
         planning=replace(planned, kubelet=config_read(planned.kubelet)),
         pod_resources=pod_resources,
         timeline=timeline,
@@ -116,6 +116,14 @@ def report(
     _write(document, pictures, style)
     if not exit_zero and not is_clean(document["summary"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _node(machine: str) -> str:
+    """Name the node: the only one of a must-gather has a name of its own."""
+    from cpuctl.machine.sources import nodes_in
+
+    gathered = nodes_in(machine)
+    return gathered[0] if len(gathered) == 1 else node_name(machine) or "node"
 
 
 def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) -> str:

@@ -24,6 +24,8 @@ _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the 
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
 """Options of other commands, and the options that do the same in commands without them."""
+_TELLING = 5
+"""The fewest letters by which a flag of the kubelet is recognized: many begin with ``pod``."""
 _LIKE = 0.8
 """How similar an option has to be for a guess: the parser's own guesses often differ."""
 
@@ -93,7 +95,7 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
     elif (
         takes_flags
         and written not in vars(option_names).values()
-        and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS))
+        and (meant := nearest(name, FLAGS, _LIKE) or (len(name) >= _TELLING and _begun(name, FLAGS)) or "")
     ):
         hint = f"did you mean {_handed_on(meant, written, arguments)}?"
     return UsageError(f"no such option: {written}", hint=hint)

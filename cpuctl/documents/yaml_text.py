@@ -174,6 +174,12 @@ def _unsupported(tag: str, position: Position) -> TextError:
     return TextError(f"the YAML tag {shown} is not supported", position, hint="remove the tag")
 
 
+_PROBLEMS = {
+    "did not find expected node content while parsing a flow node": "expected a value in {...} or [...]",
+}
+"""The parser's messages that say nothing to people who do not know its source."""
+
+
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
     position, go = _position(error.problem_mark or error.context_mark), _go_error_text(error)
     if error.problem == _TOO_DEEP:
@@ -184,7 +190,8 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
         hint = "indent YAML with spaces"
         return TextError("a tab is used for indentation", position, hint, go=go)
     during = f" {error.context}" if error.context else ""
-    return TextError(f"not YAML: {error.problem}{during}", position, go=go)
+    problem = f"{error.problem}{during}"
+    return TextError(f"not YAML: {_PROBLEMS.get(problem, problem)}", position, go=go)
 
 
 def _go_error_text(error: yaml.MarkedYAMLError) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
-_UNKNOWN = "undetermined: "
+_ADMITTED, _UNKNOWN = "admitted", "undetermined: "
 
 
 class PodEffect(NamedTuple):
@@ -42,10 +42,12 @@ class Effects(NamedTuple):
     """Differences that each change an answer if reversed alone.
 
     ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
-    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods.
+    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` is how
+    many neither kubelet admits, for the same reason.
     """
 
     pods: tuple[PodEffect, ...] | None
+    refused: int
     shown_by_pods: frozenset[str]
     shown_by_start: frozenset[str]
 
@@ -88,7 +90,9 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
                 by_start.add(name)
             elif other.pods != known.pods:
                 by_pods.add(name)
-    return Effects(changed if pods else None, frozenset(by_pods), frozenset(by_start))
+    refused = sum(not text.startswith(_ADMITTED) for text in outcomes[0].pods) if pods else 0
+    refused -= sum(not each.before.startswith(_ADMITTED) for each in changed)
+    return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 
 
 def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:
@@ -102,7 +106,7 @@ def _outcome(admission: Admission) -> str:
     match admission.verdict:
         case Admitted():
             placed = "; ".join(filter(None, map(_placement, admission.placements)))
-            return f"admitted: {placed}" if placed else "admitted"
+            return f"{_ADMITTED}: {placed}" if placed else _ADMITTED
         case Rejected(reason=reason, message=message):
             return f"rejected: {reason}: {message}"
         case Forbidden(refusals=refusals):

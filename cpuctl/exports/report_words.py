@@ -93,12 +93,8 @@ def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
             yield "Unknown whether the kubelet would start", "unknown"
         case _:
             pass
-    plan = report.get("plan")
-    unknown = plan["summary"]["undetermined"] if plan is not None and "summary" in plan else 0
-    if refused := (summary["notAdmitted"] or 0) - unknown:
+    if refused := summary["notAdmitted"]:
         yield f"{counted(refused, 'pod')} would not be admitted", "bad"
-    if unknown:
-        yield f"Unknown whether {counted(unknown, 'pod')} would be admitted", "unknown"
     if unmet := summary["unmet"]:
         yield f"{counted(unmet, 'timeline expectation')} not met", "bad"
     if text := counts_text(summary, with_notes=False):

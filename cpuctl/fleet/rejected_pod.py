@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: Mapping[str, str]) -> str:
     """Write the command line that explains the first rejected pod on its node, or an empty text.
 
-    The command does not know the other pods of the fleet, so it is only proposed if the node rejects the pod
-    for the same reason without them. *releases* are those of Nodes, by name.
+    The command does not know the other new pods, so it is only proposed if the node rejects the pod for the
+    same reason without them, or has running pods. *releases* are those of Nodes, by name.
     """
     read_once = not all(Path(name).is_file() or Path(name).is_dir() for name in inputs.filenames)
     if inputs.policy is not None or read_once:
@@ -35,7 +35,10 @@ def explaining_command(document: FleetPlan, inputs: FleetPlanInputs, releases: M
         if pod["outcome"] == "Rejected" and (source := sources.get(pod["node"] or "")):
             name = f"{pod['namespace']}/{pod['name']}"
             alone = _on_one_node(inputs, source, releases.get(pod["node"] or "", ""))
-            return planning_command(alone, ("explain", name)) if _reason(alone, name) == pod["reason"] else ""
+            if _reason(alone, name) == pod["reason"]:
+                return planning_command(alone, ("explain", name))
+            # The given file has the pods of all nodes.
+            return planning_command(replace(alone, pods="FILE"), ("explain", name)) if inputs.pods else ""
     return ""
 
 

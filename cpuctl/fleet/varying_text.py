@@ -39,9 +39,14 @@ def in_common(texts: Sequence[str]) -> str:
     if len({len(each) for each in words}) > 1:
         return kinds.pop() if len(kinds) == 1 else VARIES
     shapes = [_shapes(each) for each in zip(*words, strict=True)]
-    if len(kinds) == 1 and any(len(each) > 1 for each in shapes):
-        return kinds.pop()  # a word is plural in some of them
+    if len(kinds) == 1:
+        return _LISTED.sub(VARIES, " ".join(map(_plural, shapes)))
     return _LISTED.sub(VARIES, " ".join(each.pop() if len(each) == 1 else VARIES for each in shapes))
+
+
+def _plural(shapes: set[str]) -> str:
+    """Return the form of a word for several things, if it is not always the same."""
+    return next((word for word in shapes if word in _VERBS), max(shapes, key=len))
 
 
 def _shapes(words: Sequence[str]) -> set[str]:

@@ -228,7 +228,7 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
     replaced = single.intersection(flag.partition("=")[0] for flag in flags)
     given = given_arguments(arguments)
     if not replaced.intersection(word.partition("=")[0] for word in given):
-        return " ".join(filter(None, (arguments, shlex.join(flags))))
+        return " ".join(filter(None, (arguments, *map(_quoted, flags))))
     kept = []
     words = iter(given)
     for word in words:
@@ -237,7 +237,15 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
             kept.append(word)
         elif not separate:
             next(words, None)
-    return shlex.join([*kept, *flags])
+    return " ".join(map(_quoted, (*kept, *flags)))
+
+
+def _quoted(flag: str) -> str:
+    """Quote a flag's value, in double quotes if possible: the flags together are quoted again."""
+    name, equals, value = flag.partition("=")
+    if shlex.quote(flag) == flag or not equals or any(char in '"$`\\!' for char in value):
+        return shlex.quote(flag)
+    return f'{shlex.quote(name)}="{value}"'
 
 
 def _from_file(arguments: str) -> str:

@@ -220,7 +220,7 @@ def _first_refused(replay: Replay) -> int:
     place = next(refused, None)
     if place is None:
         which = "both" if len(admissions) == 2 else f"all {len(admissions)}"
-        message = f"{which} pods are admitted: nothing to explain"
+        message = f"{which} pods are admitted, and none is named"
         names = few_names(each.pod.full_name for each in admissions)
         raise NothingToExplainError(message, hint=f"choose one to explain: {names}")
     if replay.rearranged:

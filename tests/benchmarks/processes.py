@@ -54,7 +54,7 @@ COMMANDS = (
     Command(("plan", "--help"), 8, 49),
     Command(("checkpoint", "versions", *JSON), 10, 44),
     Command(("topology", *MACHINE, *JSON), 10, 67),
-    Command(("config", "show", *MACHINE, *JSON), 10, 104),
+    Command(("config", "show", *MACHINE, *JSON), 10, 124),
     Command(("pods", "show", *PODS, *JSON), 12, 139),
     Command(("plan", *MACHINE, *POD, *JSON), 10, 174),
     Command(("plan", *MACHINE, *STATIC, *PODS, *JSON), 12, 194),

@@ -215,13 +215,13 @@ def test_a_proposed_repair_includes_the_specified_memory(cpuctl: Cpuctl, tmp_pat
     assert (result.code, "unknown" in result.out) == (0, False), result
 
 
-UNSAID = "not created: whether the kubelet would start is unknown: the machine information"
+UNSAID = "whether the kubelet would start is unknown: the machine information"
 NOT_KNOWN = (
     (
         "checkpoint new -T a=2/2,1Gi",
-        UNSAID,
+        f"not created: {UNSAID}",
     ),
-    ("checkpoint repair state", UNSAID),
+    ("checkpoint repair state", f"not changed: {UNSAID}"),
     ("config reserve --cpu-count 2", "Nothing to propose: the machine information"),
 )
 

@@ -50,7 +50,7 @@ WRONG = [
     Wrong(
         "1-",
         Cursor.cpu_set,
-        'expected a CPU list, found the string "1-": strconv.Atoi: parsing "": invalid syntax',
+        'expected a CPU list, found the string "1-": a number is missing',
     ),
 ]
 

@@ -193,7 +193,7 @@ REFUSALS = [
     ("4c,distances=10/10", "", "distances has 2 rows for 1 NUMA nodes"),
     ("4c,distances=a", "distances=a", "found 'a', expected a number"),
     ("4c,offline=0-3", "", "no CPU is online"),
-    ("4c,offline=4", "", "offline names CPUs 4, but the last CPU is 3"),
+    ("4c,offline=4", "", "offline names CPU 4, but the last CPU is 3"),
     ("4c,l3=0-9", "", "l3 names CPUs 4-9, but the last CPU is 3"),
     ("4c,nodes=0-2/2-3", "nodes=0-2/2-3", "CPUs 2 are in two groups"),
     ("4c,nodes=5:0-1/5:2-3", "nodes=5:0-1/5:2-3", "number 5 is not greater than the one before it"),

@@ -248,11 +248,11 @@ def test_two_plugins_never_share_a_state(places: Places) -> None:
 
 
 def test_settings_with_which_no_kubelet_starts_are_rejected(places: Places) -> None:
-    with pytest.raises(InputError, match="the policy would not start") as raised:
+    with pytest.raises(InputError, match="the kubelet would not start") as raised:
         places(kubelet=KubeletInputs(version="1.36"))
     assert "--reserved-cpus=0" in raised.value.hint
     arguments = "--reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-onl=true"
-    with pytest.raises(InputError, match="the policy would not start") as raised:
+    with pytest.raises(InputError, match="the kubelet would not start") as raised:
         places(kubelet=KubeletInputs(arguments=arguments, version="1.36"))
     assert raised.value.hint == (
         f"cpuctl config check -m {MACHINE} --kubelet-args '--reserved-cpus=0 "

@@ -11,10 +11,11 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
 from cpuctl.machine.sources import MachineSource, read_machine
-from cpuctl.operations.policies import ChosenPolicy, choose_policy
+from cpuctl.operations.policies import ChosenPolicy, choose_policy, load_policy, plugin_of
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
+from cpuctl.policies.koordinator import Koordinator
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 from tests.policies.nodes import amounts, kubelet, node_with, pod
@@ -152,9 +153,15 @@ def test_koordinator_rejects_fractions_of_cores() -> None:
     verdict = node.admit(pod("odd", 3)).verdict
     assert isinstance(verdict, Rejected)
     assert "policy koordinator: fewer than 3 CPUs are free in whole cores" in verdict.message
-    assert "bind: expected one of full, spread" in str(
-        node_of("koordinator,bind=x", "1s1n4c2t,mem=4Gi").admit(pod("a", 1))
-    )
+
+
+def test_a_policy_of_a_program_rejects_an_unknown_choice_itself() -> None:
+    """The command line rejects it before the policy exists."""
+    source = read_machine("synthetic:1s1n4c2t,mem=4Gi")
+    policy, node = load_policy(plugin_of(Koordinator(bind="x"))), node_with(source)
+    chosen.append(policy)
+    policy.attach(node, source, kubelet())
+    assert "bind: expected one of full, spread" in str(node.admit(pod("a", 1)))
 
 
 @pytest.mark.parametrize(

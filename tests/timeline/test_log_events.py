@@ -81,7 +81,7 @@ def test_events_of_the_recorder_count_if_they_reject() -> None:
                 "map[cpu:[{NUMANodeAffinity:01 Preferred:true} {NUMANodeAffinity:11 Preferred:false}] "
                 "memory:[] hugepages-2Mi:[{NUMANodeAffinity:10 Preferred:true}]]"
             ),
-            {"cpu": "nodes 0 preferred; nodes 0-1", "hugepages-2Mi": "nodes 1 preferred"},
+            {"cpu": "node 0 preferred; nodes 0-1", "hugepages-2Mi": "node 1 preferred"},
         ),
         (
             (

@@ -40,8 +40,8 @@ EDITS = [
         "cpu:[{NUMANodeAffinity:01 Preferred:true}]",
         "cpu:[{NUMANodeAffinity:01 Preferred:true} {NUMANodeAffinity:10 Preferred:false}]",
         'hints["shop/web/app"].cpu',
-        "nodes 0 preferred; nodes 1",
-        "nodes 0 preferred",
+        "node 0 preferred; node 1",
+        "node 0 preferred",
     ),
     (
         "another merged hint",
@@ -49,14 +49,14 @@ EDITS = [
         'bestHint={NUMANodeAffinity:<nil> Preferred:false} pod="shop/web"',
         'hints["shop/web/app"].best',
         "any nodes",
-        "nodes 0 preferred",
+        "node 0 preferred",
     ),
     (
         "hints for a resource without a provider in the engine",
         "hints=map[cpu:[{",
         "hints=map[memory:[{NUMANodeAffinity:01 Preferred:true}] cpu:[{",
         'hints["shop/web/app"].memory',
-        "nodes 0 preferred",
+        "node 0 preferred",
         None,
     ),
     (
@@ -120,7 +120,7 @@ def test_merged_hints_are_not_compared_if_devices_count(tmp_path: Path) -> None:
     )
     moments = load(log, pods=str(tmp_path / "pods.yaml")).moments
     wanted = [each.expect["hints"] for each in moments if "hints" in each.expect]
-    assert wanted[0] == {"shop/web/app": {"cpu": "nodes 0 preferred"}}
+    assert wanted[0] == {"shop/web/app": {"cpu": "node 0 preferred"}}
 
 
 def edited(change: Callable[[str], str], tmp_path: Path) -> Path:
@@ -138,8 +138,11 @@ def test_gaps_in_the_log_are_reported(tmp_path: Path) -> None:
     assert [moment for moment in timeline.moments if isinstance(moment.event, Admit | Remove)] == []
     reported = " ".join(sources.warnings)
     assert "does not begin with a start" in reported
-    assert "left out, without a manifest: shop/agent, shop/odd, shop/web" in reported
-    assert "shop/web got CPUs (shop/web: 1,5)" in reported
+    assert (
+        "left out, as their manifests are missing (add them with -f): shop/agent, shop/odd, shop/web"
+        in reported
+    )
+    assert "the kubelet gave CPUs to pods that are left out (shop/web: 1,5)" in reported
     assert "does not mention shop/late" in reported
 
 

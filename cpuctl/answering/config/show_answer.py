@@ -6,9 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import pools_answer
-from cpuctl.answering.config.starts import start_answer
-from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import ATTRIBUTES
 from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
@@ -53,6 +50,10 @@ def show_document(
 
     *outcome* is how a kubelet would start with it.
     """
+    from cpuctl.answering.config.parts import pools_answer
+    from cpuctl.answering.config.starts import start_answer
+    from cpuctl.engine.start import Started
+
     node: answers.ShownPools = {}
     if isinstance(outcome, Started) and (pools := pools_answer(outcome)) is not None:
         node = {"node": pools}

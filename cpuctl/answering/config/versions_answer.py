@@ -56,6 +56,7 @@ def versions_document(
         pods["pods"] = [
             {"pod": each.pod, "before": each.before, "after": each.after} for each in effects.pods
         ]
+        pods["refusedByBoth"] = effects.refused
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",

@@ -423,7 +423,8 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
             }
         if taken := admission.taken_from_others:
             name, cpus = admission.pod.full_name, cpu_list(taken)
-            text = f"pod {name} gets CPUs {cpus}, which are {_TAKEN}"
+            one = taken.bit_count() == 1
+            text = f"pod {name} gets {f'CPU {cpus}, which is' if one else f'CPUs {cpus}, which are'} {_TAKEN}"
             if taken & missed:
                 text += "; the kubelet does not restart with its own cpu_manager_state"
             yield {"pod": name, "takenCPUs": cpus, "message": text}

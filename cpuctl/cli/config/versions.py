@@ -43,7 +43,7 @@ HELP = """Check an upgrade: what changes for this configuration.
 
 Simulates the start of both kubelets with the node's state files (or --state). If pods are given, both
 kubelets admit or reject them: running pods (--pods) again, as after a restart, then new ones (-f, -T). Each
-difference is tested separately, and marked if it affects these files or pods.
+difference that can be simulated alone is marked if it affects these files or pods.
 
 Next, check the state files, the pods that would move, and all recorded nodes:
 

@@ -185,13 +185,15 @@ def report(
     if not answers.stopped:
         note_unmatched_pods({row["node"] for row in answers.rows}, there, style)
     document = _document(answers)
-    if command := _next(document, given, releases):
+    if command := _next(document, given, releases, pods=bool(pods)):
         document["next"] = command
     if directory is not None:
         _write(directory, answers.rows, document, force=force)
     emit(document, style)
     if style.for_people and not html:
-        fixes = "for fixes, run cpuctl fleet check"
+        from cpuctl.operations.command_lines import fleet_command
+
+        fixes = f"for fixes, run {fleet_command(('check',), recordings, kubelet, nodes)}"
         note(f"note: {fixes}; write a page for every node with --html DIR", style)
     if answers.stopped:
         raise typer.Exit(answers.stopped)
@@ -203,15 +205,21 @@ def report(
         raise typer.Exit(EXIT_NO)
 
 
-def _next(document: "FleetReport", given: PlanningInputs, releases: "Mapping[str, str]") -> str:
-    """Write the command that plans the given pods on the first node that does not admit all of them."""
+def _next(
+    document: "FleetReport", given: PlanningInputs, releases: "Mapping[str, str]", *, pods: bool
+) -> str:
+    """Write the command that plans the given pods on the first node that does not admit all of them.
+
+    Its running *pods*, if known, are ``FILE`` in it: the given file has those of all nodes.
+    """
     from cpuctl.operations.command_lines import planning_command
 
     for node in document["nodes"]:
         if node["outcome"] == "Read" and node["summary"]["notAdmitted"]:
             release = given.kubelet.version or releases.get(node["node"], "")
             kubelet = replace(given.kubelet, version=release)
-            return planning_command(replace(given, machine=node["source"], kubelet=kubelet), ("plan",))
+            alone = replace(given, machine=node["source"], kubelet=kubelet, pods="FILE" if pods else "")
+            return planning_command(alone, ("plan",))
     return ""
 
 

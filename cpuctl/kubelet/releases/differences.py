@@ -109,7 +109,8 @@ DIFFERENCES: Mapping[str, Difference] = {
         since=28,
         area="admission",
         before="an init container with restartPolicy Always is an ordinary init container",
-        after="an init container with restartPolicy Always is a sidecar, which needs the feature gate",
+        after="an init container with restartPolicy Always is a sidecar, which needs the feature gate "
+        "SidecarContainers",
         source="KEP-753",
         evidence="documented",
     ),

@@ -197,6 +197,8 @@ def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECO
 def _closed(error: OSError, path: str) -> CpuctlError:
     if isinstance(error, PermissionError):
         return NodeAccessError(f"cannot connect: {os_reason(error)}", where=path, hint="try again with sudo")
+    if isinstance(error, FileNotFoundError):
+        return InputError("no such file or socket", where=path, hint=_NO_KUBELET)
     if isinstance(error, ConnectionRefusedError):
         return InputError("cannot connect: nothing is listening", where=path, hint=_NO_KUBELET)
     return InputError(f"cannot connect: {os_reason(error)}", where=path, hint=_NO_KUBELET)

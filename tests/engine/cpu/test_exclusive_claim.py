@@ -27,7 +27,7 @@ def both(cpu: str) -> tuple[str, str]:
     return amounts, amounts
 
 
-NOT_ALIGNED = "the pod sets spec.resources, which the CPU Manager does not align"
+NOT_ALIGNED = "the pod sets spec.resources: the CPU Manager assigns no exclusive CPUs to its containers"
 CASES = [
     Case("a whole number of CPUs", pod(app(*both("3"))), 3),
     Case("written in milli", pod(app(*both("2000m"))), 2),

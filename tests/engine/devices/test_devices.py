@@ -34,7 +34,7 @@ from tests.support.topologies import mask, regular
 
 def test_without_an_inventory_devices_are_undetermined() -> None:
     verdict = started(None).admit(named("p", asking(1))).verdict
-    assert verdict == Undetermined("it requests x.com/gpu, which is not described (use --devices)")
+    assert verdict == Undetermined("requests x.com/gpu, which is not described (use --devices)")
 
 
 def test_undescribed_resources_and_claims_are_undetermined() -> None:
@@ -47,7 +47,7 @@ def test_undescribed_resources_and_claims_are_undetermined() -> None:
     )
     node = started(inventory(gpu=[group("0", 4)]))
     assert node.admit(named("p", claiming)).verdict == Undetermined(
-        "it requests y.com/fpga, claim shared-gpu, which are not described (use --devices)"
+        "requests y.com/fpga, claim shared-gpu, which are not described (use --devices)"
     )
     assert left(node) == {"0": 4}
 

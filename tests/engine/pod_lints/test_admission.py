@@ -77,7 +77,7 @@ def test_a_pod_that_does_not_fit() -> None:
 def test_what_cannot_be_decided_is_a_note() -> None:
     assert linted(pod(app("example.com/gpu=1", "example.com/gpu=1")), STATIC, trial()) == [
         (
-            "note not-decided spec: whether the node admits it is unknown: it requests example.com/gpu, "
+            "note not-decided spec: whether the node admits it is unknown: requests example.com/gpu, "
             "which is not described (use cpuctl plan --devices)"
         )
     ]

@@ -123,7 +123,10 @@ def _copies(command: str) -> Iterator[Cell]:
     """Explain the files of a command that is for another host."""
     words = command.replace("@", "").split()
     if names := [name for name in ("FILE", "DIR") if name in words]:
-        yield Cell(f"{', '.join(names)}: copied from here to the node")
+        given = (
+            "the file given here" if len(names) == 1 and words.count("FILE") < 2 else "the files given here"
+        )
+        yield Cell(f"{', '.join(names)}: {given}, copied to the node")
 
 
 def _is_new(document: answers.CheckpointChange) -> bool:

@@ -148,7 +148,7 @@ def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
         listed, kept = _amount(balance["reservedMemory"]), _amount(balance["totalReserved"])
         accepted = balance["equal"] and balance["totalReserved"]["number"] != 0
         verdict = "equal, as the Memory Manager requires" if accepted else "rejected by the Memory Manager"
-        if balance["totalReserved"]["number"] == 0:
-            verdict += ", which requires some"
         text = f"{balance['type']}: reservedMemory {listed}, required {kept}: {verdict}"
+        if balance["totalReserved"]["number"] == 0:
+            text = f"{balance['type']}: reservedMemory {listed}: {verdict}, which requires some"
         yield Cell(text, "" if accepted else "red")

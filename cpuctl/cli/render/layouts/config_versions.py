@@ -75,6 +75,7 @@ def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[C
     """Show what changes in the order of releases, each heading once."""
     gate = next((each for each in document["featureGates"] if each["gate"] == _RESIZE_GATE), None)
     before, after = (gate["enabledBefore"], gate["enabledAfter"]) if gate else (True, True)
+    upgrade = _numbers(document["from"]) <= _numbers(document["to"])
     under: dict[str, list[answers.BehaviourChange]] = {}
     for change in sorted(document["behaviours"], key=_order):
         under.setdefault(_heading(change, wide=wide), []).append(change)
@@ -83,15 +84,22 @@ def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[C
         for change in changes:
             # Where pods cannot be resized, it does not matter how.
             always = change["area"] != _RESIZE_AREA or change["gate"] == _RESIZE_GATE
+            then, since = f"before {change['since']}:", f"since {change['since']}: "
+            if not upgrade:
+                then, since = since, then
             if before or always:
-                yield Cell(f"  before: {change['before']}")
+                yield Cell(f"  {then} {change['before']}")
             if after or always:
-                yield Cell(f"  after:  {change['after']}")
+                yield Cell(f"  {since} {change['after']}")
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split("-", maxsplit=1)[0].split(".")]
 
 
 def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool, bool]:
     return (
-        [int(part) for part in change["since"].split(".")],
+        _numbers(change["since"]),
         change["area"],
         change["status"] != "verified",
         change["gate"] != _RESIZE_GATE,
@@ -147,11 +155,17 @@ def _options(document: answers.ComparedVersions) -> Table:
 
 def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
     if not pods:
-        yield _same_pods([document["start"][side]["outcome"] for side in _SIDES])
+        yield _same_pods(_outcomes(document))
+    if (refused := document.get("refusedByBoth", 0)) and "Started" in _outcomes(document):
+        yield f"Neither kubelet admits {counted(refused, 'pod')}{' of the others' if pods else ''}."
     for pod in pods:
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"
         yield f"  {document['to']}: {pod['after']}"
+
+
+def _outcomes(document: answers.ComparedVersions) -> list[str]:
+    return [document["start"][side]["outcome"] for side in _SIDES]
 
 
 def _same_pods(outcomes: Sequence[str]) -> str:

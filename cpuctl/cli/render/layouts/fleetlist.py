@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
+from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.golang.durations import duration_text
@@ -232,6 +233,13 @@ def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> d
 def error_text(node: UnreadableNode) -> str:
     """Report why a recording cannot be read, in the same words for the same reason."""
     return node["error"].removeprefix(f"{node['source']}: ")
+
+
+def running_pods(command: str, node: str) -> Iterator[Cell]:
+    """Explain the file of running pods in a command about one node: a list of all pods is not accepted."""
+    if f"{option_names.PODS} FILE" in command:
+        of_node = f"kubectl get pods -A --field-selector spec.nodeName={node} -o json"
+        yield Cell(f"FILE: the pods running on {node} ({of_node} > FILE)")
 
 
 def record_again(which: str = "on each node whose recording is unreadable") -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
-from cpuctl.cli.render.layouts.fleetlist import problems_of, record_again
+from cpuctl.cli.render.layouts.fleetlist import problems_of, record_again, running_pods
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
 from cpuctl.phrases import counted, few
@@ -59,7 +59,9 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
             "cpuctl explain ": "to see why and what would help",
         }
         what = (what for verb, what in purposes.items() if command.startswith(verb))
-        yield next_cell(next(what, "to see what each node has free"), command)
+        yield next_cell(next(what, "to see what each node offers to pods"), command)
+        rejected = (pod["node"] for pod in document["pods"] if pod["outcome"] == "Rejected")
+        yield from running_pods(command, next(rejected, None) or "NODE")
     elif summary["unreadable"]:
         yield record_again()
     elif summary["pending"]:

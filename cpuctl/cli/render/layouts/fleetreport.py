@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import STYLES
+from cpuctl.cli.render.layouts.fleetlist import running_pods
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -27,7 +28,15 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
     if document["findings"]:
         yield Lines(tuple(_finding(each, wide=wide) for each in document["findings"]))
     if command := document.get("next"):
-        yield next_line("to see why a node does not admit all pods", command)
+        refusing = (
+            node for node in document["nodes"] if node["outcome"] == "Read" and node["summary"]["notAdmitted"]
+        )
+        yield Lines(tuple(_following(command, next(refusing)["node"])))
+
+
+def _following(command: str, node: str) -> Iterator[Cell]:
+    yield next_cell(f"to see why {node} does not admit all pods", command)
+    yield from running_pods(command, node)
 
 
 def opening(document: FleetReport) -> Cell:

@@ -78,7 +78,7 @@ def _finding(found: PlacedFinding, on_node: str, *, wide: bool) -> Iterator[Cell
 
 def _refused(document: Report) -> Iterator[Cell]:
     for pod in document["plan"]["pods"] if "plan" in document else ():
-        if pod["outcome"] != "Admitted":
+        if pod["outcome"] not in ("Admitted", "Undetermined"):
             word = PODS[pod["outcome"]].word
             why = brief_rejection(pod).removeprefix(f"{word}: ")
             yield Cell(f"{full_name(pod)}: {word}: {why}", PODS[pod["outcome"]].style)

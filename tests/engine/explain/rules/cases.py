@@ -152,7 +152,7 @@ CASES = [
     Case(
         "more memory than there is",
         Rule.NOT_ENOUGH,
-        "it requests 19Gi of memory, but all NUMA nodes together have 18Gi free",
+        "19Gi of memory are requested, but all NUMA nodes together have 18Gi free",
         WITH_MEMORY,
         (named("a", whole(1, memory="19Gi")),),
         memory_config(),
@@ -275,7 +275,7 @@ CASES = [
     Case(
         "unknown devices",
         Rule.INPUT_LACKS,
-        "it requests example.com/gpu, which is not described (use --devices)",
+        "requests example.com/gpu, which is not described (use --devices)",
         EIGHT,
         (named("a", whole(2, more="example.com/gpu=1")),),
         container="",

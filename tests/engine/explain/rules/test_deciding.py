@@ -141,7 +141,7 @@ def test_a_rejected_container_is_explained_by_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "1Gi"), whole(1, "two", "19Gi"))
     assert decision(WITH_MEMORY, pod, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="it requests 19Gi of memory, but all NUMA nodes together have 17Gi free",
+        why="19Gi of memory are requested, but all NUMA nodes together have 17Gi free",
         container="two",
         provider="memory",
     )

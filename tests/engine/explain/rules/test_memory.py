@@ -196,7 +196,7 @@ FAILURES = [
         {"memory": 1, PAGES: 9},
         (),
         Rule.NOT_ENOUGH,
-        "it requests 9Gi of hugepages-1Gi, but all NUMA nodes together have 8Gi free",
+        "9Gi of hugepages-1Gi are requested, but all NUMA nodes together have 8Gi free",
     ),
     Case("free, but not together", {"memory": 10}, IN_USE, Rule.GROUP_RULE, TOGETHER),
     Case(

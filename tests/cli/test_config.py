@@ -365,7 +365,7 @@ def test_after_the_newest_release_a_version_is_required(cpuctl: Cpuctl) -> None:
 def test_a_static_memory_manager_does_not_accept_an_empty_reservation(cpuctl: Cpuctl) -> None:
     flags = "--cpu-manager-policy=static --reserved-cpus=0 --memory-manager-policy=Static"
     words = ("-m", "synthetic:1s1n4c,mem=4Gi", "--kubelet-args", flags, "-q")
-    stated = "memory: reservedMemory 0, required "
+    stated = "memory: reservedMemory 0: rejected by the Memory Manager, which requires some"
     shown = cpuctl("config", "show", *words).out
     assert stated in shown
     assert "as the Memory Manager requires" not in shown

@@ -35,7 +35,7 @@ USAGE = {
     "an empty part": ("/a", "expected a pod name, found '/a'", "write NAME"),
     "no name": (
         "",
-        "all 4 pods are admitted: nothing to explain",
+        "all 4 pods are admitted, and none is named",
         "choose one to explain: default/a, default/b, default/x-0, default/x-1",
     ),
 }

@@ -444,7 +444,7 @@ def test_a_rejected_pod_is_explained_on_its_node(cpuctl: Cpuctl) -> None:
     full = ("-T", "a=14/14,1Gi x2", "-T", "b=8/8,1Gi")
     machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
     last = cpuctl("fleet", "plan", machine, *config, *full, "-q").out.splitlines()[-1]
-    assert last.startswith("Next, to see what each node has free: cpuctl fleet list ")
+    assert last.startswith("Next, to see what each node offers to pods: cpuctl fleet list ")
 
 
 def test_a_manifest_that_can_be_read_only_once_is_not_read_again(tmp_path: Path, cpuctl: Cpuctl) -> None:

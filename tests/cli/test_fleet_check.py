@@ -246,7 +246,7 @@ def test_the_fix_of_one_node_is_shown_if_nodes_need_different_ones(cpuctl: Cpuct
 
 
 def test_a_finding_whose_plural_differs_is_shown_with_an_example() -> None:
-    """The merged text is singular, unlike the complete one."""
+    """The merged text is plural, unlike one of the complete ones."""
 
     def node(name: str, message: str) -> CheckedNode:
         found: NodeFinding = {
@@ -276,7 +276,7 @@ def test_a_finding_whose_plural_differs_is_shown_with_an_example() -> None:
     first = next(blocks(fleet_check_document(nodes, ["state"]), wide=False))
     assert isinstance(first, Lines)
     assert [each.text for each in first.lines] == [
-        "error: cpus-offline: cpu_manager_state: CPU ... is offline",
+        "error: cpus-offline: cpu_manager_state: CPUs ... are offline",
         "  for example, node1: cpu_manager_state: CPUs 14-15 are offline",
         "  2 nodes: node1, node2",
     ]

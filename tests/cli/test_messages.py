@@ -134,4 +134,4 @@ def test_a_message_is_explained_even_if_no_given_pod_is_rejected(cpuctl: Cpuctl)
     answer = cpuctl("explain", "--message", SMT, *NODE, "-f", "fixtures/pods/web.yaml")
     assert answer.code == 0
     assert answer.out.startswith(f"MESSAGE {SMT}\n")
-    assert "note: all 3 pods are admitted: nothing to explain; choose one to explain: " in answer.err
+    assert "note: all 3 pods are admitted, and none is named; choose one to explain: " in answer.err

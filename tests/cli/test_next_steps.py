@@ -206,7 +206,7 @@ def test_reports_say_where_to_find_fixes(cpuctl: Cpuctl) -> None:
     assert "\n  fix, on the node: " in cpuctl(*shlex.split(found[1])).out
     of_all = cpuctl("fleet", "report", "fixtures/nodes/v2-2-numa")
     assert of_all.code == NO
-    assert "note: for fixes, run cpuctl fleet check; " in of_all.err
+    assert "note: for fixes, run cpuctl fleet check fixtures/nodes/v2-2-numa; " in of_all.err
     assert "\n  fix: " in cpuctl("fleet", "check", "fixtures/nodes/v2-2-numa", "-q").out
 
 

@@ -106,7 +106,7 @@ def _hints(at: int, life: PodLife) -> Iterator[str]:
 
 def _go(hint: str) -> str:
     """Print a hint: each of its NUMA nodes is a bit."""
-    where, _, _ = hint.removeprefix("nodes ").partition(" ")
+    where, _, _ = hint.removeprefix("nodes ").removeprefix("node ").partition(" ")
     nodes = "<nil>" if where == "any" else f"{CPUSet.parse(where).mask:02b}"
     return f"{{NUMANodeAffinity:{nodes} Preferred:{str(hint.endswith(' preferred')).lower()}}}"
 

@@ -272,7 +272,7 @@ TAKES = "prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one c
         (
             "1.33.13",
             7,
-            [f"since 1.34, 1.33.7; before, {SPREADS}"],
+            [f"since 1.34, 1.33.7, {TAKES}; before: {SPREADS}"],
         ),
         ("1.33.4", 6, []),
     ],

@@ -268,4 +268,4 @@ def test_a_node_without_huge_pages_has_none() -> None:
 )
 def test_a_pod_with_undescribed_devices_is_undetermined(container: Container, what: str) -> None:
     verdict = started().admit(named("p", container)).verdict
-    assert verdict == Undetermined(f"it requests {what}, which is not described (use --devices)")
+    assert verdict == Undetermined(f"requests {what}, which is not described (use --devices)")

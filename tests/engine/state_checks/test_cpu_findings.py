@@ -31,7 +31,7 @@ def taken(which: str, pool: str) -> StateFinding:
 def only_reserved(pool: str) -> StateFinding:
     return cpu_warning(
         code="pool-only-reserved",
-        message=f"containers without exclusive CPUs can only run on the reserved CPUs {pool}",
+        message=f"containers without exclusive CPUs can only run on the reserved {pool}",
     )
 
 
@@ -96,12 +96,12 @@ CASES = [
     Case(
         "a pool of reserved CPUs only",
         state("0,8", entries={DB: {"server": cpus("1-7,9-15")}}),
-        (only_reserved("0,8"),),
+        (only_reserved("CPUs 0,8"),),
     ),
     Case(
         "a pool of one of two reserved CPUs",
         state("0", entries={DB: {"server": cpus("1-7,9-15")}}),
-        (only_reserved("0"), taken("CPU 8 is not in the shared pool", "0")),
+        (only_reserved("CPU 0"), taken("CPU 8 is not in the shared pool", "0")),
     ),
     Case(
         "reserved CPUs are held",

@@ -118,7 +118,7 @@ def test_no_server_to_connect_to(tmp_path: Path) -> None:
         assert caught.value.hint
         return caught.value.message
 
-    assert stated(tmp_path / "none") == "cannot connect: no such file or directory"
+    assert stated(tmp_path / "none") == "no such file or socket"
     assert stated(tmp_path / ("long" * 30)).startswith("cannot connect: ")
     left = tmp_path / "left"
     with socket.socket(socket.AF_UNIX) as listener:

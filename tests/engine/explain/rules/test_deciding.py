@@ -158,7 +158,7 @@ def test_a_divided_pod_is_explained_by_its_pod_level_memory() -> None:
     pod = divided("a", "cpu=2 memory=19Gi", whole(2))
     assert decision(WITH_MEMORY, pod, **BEST_EFFORT, **DIVIDING, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="NUMA node 0, which the hint names, has 9Gi of memory free; it requests 19Gi of memory, but "
+        why="NUMA node 0, which the hint names, has 9Gi of memory free; 19Gi of memory are requested, but "
         "all NUMA nodes together have 18Gi free",
         provider="memory",
     )

@@ -148,7 +148,7 @@ def advise(
 
 def _refuse_clash(defragment: bool, state: str, others: Mapping[str, bool]) -> None:
     """Raise UsageError if options of one search are combined with the other search."""
-    if not defragment and state:
+    if not defragment and state not in ("", option_names.NO_STATE):
         hint = "use --pods for running pods: they are admitted first"
         message = "requires --defragment: changing settings requires a node without state files"
         raise UsageError(message, where=f"{option_names.STATE} {state}", hint=hint)

@@ -107,6 +107,7 @@ def explain(
 
 def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
     """Report that the pod's manifest is missing, and how to get it; a sentence in its place is a message."""
+    from cpuctl.documents.files import source_name
     from cpuctl.operations.command_lines import planning_command
 
     if any(map(str.isspace, pod)):
@@ -114,7 +115,11 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
         return UsageError("expected a pod's name, found a sentence", where="POD", hint=f"use {hint}")
     if not pod:
         new = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
-        running = f"specify a pod of {inputs.pods} (cpuctl explain NAME ...), or " if inputs.pods else ""
+        running = (
+            f"specify a pod of {source_name(inputs.pods)} (cpuctl explain NAME ...), or "
+            if inputs.pods
+            else ""
+        )
         return UsageError("no pods to explain", hint=f"{running}{new}")
     namespace, name = pod.split("/")[:2] if "/" in pod else ("", pod)
     events = (option_names.EVENTS, inputs.events) if inputs.events else ()
@@ -172,6 +177,8 @@ def _explanation(
     pods_needed: bool,
 ) -> "Explanation":
     """Explain the selected pod, or report that its kubelet cannot load its configuration."""
+    from cpuctl.operations.explain import NothingToExplainError
+
     sources = Sources()
     try:
         planning = read_planning(inputs, pods_needed=pods_needed, sources=sources)
@@ -181,7 +188,11 @@ def _explanation(
 
         document: Explanation = not_started_document(refused.whole_refusal, unloaded_header(sources))
     else:
-        document = _explained(planning, requested(planning), style)
+        try:
+            document = _explained(planning, requested(planning), style)
+        except NothingToExplainError:
+            print_sources(sources, style)
+            raise
     print_sources(sources, style)
     return document
 

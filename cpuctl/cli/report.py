@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,7 +25,7 @@ from cpuctl.cli.planning_options import ReportingCommand, planning_inputs
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import node_name
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.inputs.configuration import config_read
+from cpuctl.inputs.configuration import LIVE_MACHINE, config_read
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import PlanningInputs
 from cpuctl.records import replace
@@ -118,6 +119,14 @@ def report(
         raise typer.Exit(EXIT_NO)
 
 
+def _as_read(planned: PlanningInputs, document: "Report") -> PlanningInputs:
+    """Name this host's state files, which only a report reads without being told to."""
+    if planned.machine != LIVE_MACHINE or planned.state or "state" not in document:
+        return planned
+    files = document["state"]["files"]
+    return replace(planned, state=str(Path(files[0]["source"]).parent)) if files else planned
+
+
 def _node(machine: str) -> str:
     """Name the node: the only one of a must-gather has a name of its own."""
     from cpuctl.machine.sources import nodes_in
@@ -128,15 +137,22 @@ def _node(machine: str) -> str:
 
 def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) -> str:
     """Write the command that explains a pod that is not admitted, or shows the notes and fixes."""
+    from cpuctl.documents.files import file_argument
     from cpuctl.exports.answer_text import full_name
     from cpuctl.exports.report_words import findings_of
     from cpuctl.operations.command_lines import planning_command
 
     pods = document["plan"]["pods"] if "plan" in document and "pods" in document["plan"] else []
     if refused := next((pod for pod in pods if pod["outcome"] not in ("Admitted", "Undetermined")), None):
-        return planning_command(planned, ("explain", full_name(refused)))
+        name = full_name(refused)
+        same = [pod for pod in pods if full_name(pod) == name]
+        command = planning_command(
+            _as_read(planned, document), ("explain", refused["uid"] if same[1:] else name)
+        )
+        return f"sudo {command}" if planned.machine == LIVE_MACHINE else command
     if any(each.finding["fix"] or each.finding["severity"] == "note" for each in findings_of(document)):
-        words = [word for option, value in more.items() if value for word in (option, value)]
+        given = {option: file_argument(value) for option, value in more.items() if value}
+        words = [word for pair in given.items() for word in pair]
         return f"{planning_command(planned, ('report', *words))} -o wide"
     return ""
 

@@ -342,7 +342,11 @@ def devices(
     found = read_pci_devices(source.files) if source.files is not None else ()
     print_sources(sources, style)
     if not found:
-        if source.files is None or source.origin == LIVE_MACHINE or are_recorded(source.files):
+        if source.files is None:
+            hint = "use a node, or a recording of one (sudo cpuctl capture FILE)"
+            message = "PCI devices are unknown: the machine is described without them"
+            raise InputError(message, where=source.origin, hint=hint)
+        if source.origin == LIVE_MACHINE or are_recorded(source.files):
             raise InputError("contains no PCI devices that pods could use", where=source.origin)
         raise InputError("PCI devices are not recorded", where=source.origin, hint=RECORD_AGAIN)
     emit(pci_document(found) if style.for_people else draft(drafted(found)), style)

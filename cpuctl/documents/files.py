@@ -18,8 +18,9 @@ MAX_INPUT_BYTES = 256 << 20
 """The size of the largest file that is read: about that of all pods of a large cluster as JSON."""
 
 _CHUNK = 1 << 20
+_KINDS = (frozenset({"json", "yaml", "yml"}), frozenset({"tar", "tar.gz", "tar.xz", "tar.zst", "tgz"}))
+"""Endings of files with the same content in another form."""
 _LIKE = 0.7
-_KINDS = {"json", "yaml", "yml"}
 """The minimum similarity of two file names, without their extensions, that differ by one typing error."""
 _MOST_NAMES = 2000
 _NULL = os.makedev(1, 3)
@@ -59,10 +60,12 @@ def nearest_path(path: str) -> str:
     begin, _, ending = missing.name.partition(".")
     with suppress(OSError), os.scandir(missing.parent) as entries:
         names = [each.name for each in islice(entries, _MOST_NAMES)]
+        stems = {name: name.partition(".")[0] for name in sorted(names)}
         known = {
-            name.partition(".")[0]: name for name in sorted(names) if re.findall("[0-9]+", name) == numbers
+            stem: name
+            for name, stem in stems.items()
+            if re.findall("[0-9]+", name) == numbers and (stem == begin or _same_kind(name, ending))
         }
-        known = {stem: name for stem, name in known.items() if stem == begin or _same_kind(name, ending)}
         if stem := nearest(begin, known, _LIKE):
             found = missing.with_name(known[stem])
             whole = found / given.relative_to(missing)
@@ -73,7 +76,7 @@ def nearest_path(path: str) -> str:
 def _same_kind(name: str, ending: str) -> bool:
     """Return whether a name may be meant by another with this ending: a JSON file is no note."""
     own = name.partition(".")[2]
-    return not own or not ending or own == ending or {own, ending} <= _KINDS
+    return not own or not ending or own == ending or any({own, ending} <= kind for kind in _KINDS)
 
 
 def read_member(path: str) -> bytes:

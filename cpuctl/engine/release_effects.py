@@ -105,7 +105,9 @@ def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:
 def _outcome(admission: Admission) -> str:
     match admission.verdict:
         case Admitted():
-            placed = "; ".join(filter(None, map(_placement, admission.placements)))
+            claims = ", ".join(each.name for each in admission.pod.resource_claims)
+            with_claims = f"with resource claims {claims}" if claims else ""
+            placed = "; ".join(filter(None, (*map(_placement, admission.placements), with_claims)))
             return f"{_ADMITTED}: {placed}" if placed else _ADMITTED
         case Rejected(reason=reason, message=message):
             return f"rejected: {reason}: {message}"

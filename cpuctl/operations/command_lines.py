@@ -223,8 +223,9 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
     from cpuctl.inputs.configuration import given_arguments
     from cpuctl.kubelet.flags.table import FLAGS
 
-    # Repeated flags of other kinds, such as options and reservations, add up.
-    single = {f"--{name}" for name, forms in FLAGS.items() if forms[-1].kind == "string"}
+    # Repeated flags of other kinds, such as options, add up. So do reservations, but one of the same memory
+    # twice is an error, and a proposal has all of them.
+    single = {f"--{name}" for name, forms in FLAGS.items() if forms[-1].kind == "string"} | {_RESERVED}
     replaced = single.intersection(flag.partition("=")[0] for flag in flags)
     given = given_arguments(arguments)
     if not replaced.intersection(word.partition("=")[0] for word in given):
@@ -238,6 +239,9 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
         elif not separate:
             next(words, None)
     return " ".join(map(_quoted, (*kept, *flags)))
+
+
+_RESERVED = "--reserved-memory"
 
 
 def _quoted(flag: str) -> str:

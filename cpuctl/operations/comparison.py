@@ -126,7 +126,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
         for name in noticed(here)
         if DIFFERENCES[name].holds(*here.version) != DIFFERENCES[name].holds(*there.version)
     ]
-    one_side, other_side = (_release_side(planning.stored_for(kubelet), kubelet) for kubelet in (here, there))
+    one_side, other_side = (_release_side(planning, kubelet) for kubelet in (here, there))
     shown = effects_of((one_side, other_side), names).shown_by_pods
     return [name for name in names if name in shown]
 
@@ -134,7 +134,10 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
 def _release_side(planning: Planning, kubelet: Kubelet) -> ReleaseSide:
     from cpuctl.engine.release_effects import ReleaseSide
 
-    return ReleaseSide(kubelet, planning.incoming, partial(planning.start, sources=Sources()))
+    quiet = Sources()
+    quiet.entries.update(planning.sources.entries)
+    stored = planning.stored_for(kubelet, quiet)
+    return ReleaseSide(kubelet, stored.incoming, partial(stored.start, sources=quiet))
 
 
 class _Side(NamedTuple):
@@ -214,7 +217,7 @@ def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
         return side._replace(start=refused.whole_refusal)
     if requested.policy is not None:
         planner = replace(planner, planning=replace(planner.planning, policy=requested.policy))
-    planner = replace(planner, planning=planner.planning.stored_for(kubelet))
+    planner = replace(planner, planning=planner.planning.stored_for(kubelet, own))
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)

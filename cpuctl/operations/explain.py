@@ -72,8 +72,13 @@ def explain_pod(
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
-    from cpuctl.inputs.pods import PodChoice
+    from cpuctl.inputs.pods import PodChoice, few_names
 
+    if choice is None and not planning.incoming:
+        names = few_names(pod.full_name for pod in planning.initial.running)
+        raise NothingToExplainError(
+            "no new pods are given, and no running pod is named", hint=f"specify one: {names}"
+        )
     chosen = choice or PodChoice(len(planning.incoming) - 1)
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(

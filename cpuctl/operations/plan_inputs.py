@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
@@ -15,7 +16,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpuctl.dra.node import NodeClaims
     from cpuctl.engine.node import Node
@@ -45,6 +46,9 @@ class NodeOptions(Record):
     assume_devices: bool = False
     driver_arguments: str = ""
     policy: str = ""
+
+
+_NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
 
 class PlanningInputs(Record):
@@ -81,7 +85,7 @@ class Planning(Record):
     ``server`` is the API server that creates them, None if it is skipped. ``claims`` serves resource claims,
     None if no pod has any. ``policy`` decides in place of the kubelet's, to see its effect. ``governing`` is
     what was given with pods: LimitRanges, ResourceQuotas, and the objects that affect claims. ``written`` are
-    the incoming pods before an API server has stored them.
+    incoming pods before an API server has stored them, by UID.
     """
 
     inputs: PlanningInputs
@@ -96,7 +100,7 @@ class Planning(Record):
     claims: NodeClaims | None = None
     policy: ChosenPolicy | None = None
     governing: GivenPods = GivenPods(())
-    written: tuple[Pod, ...] = ()
+    written: Mapping[str, Pod] = _NO_PODS
 
     @property
     def kubelet(self) -> Kubelet:
@@ -143,8 +147,7 @@ class Planning(Record):
         # The requests of earlier pods are known: they are not examined again for every new pod.
         if len(kept) < len(self.incoming) or any(any(_extended_resources(pod)) for pod in come):
             devices = _devices(devices, self.inputs, incoming, info, self.sources)
-        texts = zip(self.incoming, self.written, strict=True)
-        written = (*(text for pod, text in texts if pod.uid not in again), *given.pods)
+        written = {**self.written, **{pod.uid: pod for pod in given.pods}}
         planning = replace(self, incoming=incoming, written=written, governing=governing, devices=devices)
         if self.server is not None:
             planning = replace(planning, server=governing.server(rules.server, running, incoming))
@@ -152,16 +155,24 @@ class Planning(Record):
             planning = replace(planning, claims=_claims(planning, given))
         return planning
 
-    def stored_for(self, kubelet: Kubelet) -> Planning:
-        """Return this with incoming pods as an API server of another kubelet's release and gates has them."""
+    def stored_for(self, kubelet: Kubelet, sources: Sources) -> Planning:
+        """Return this with incoming pods as an API server of another kubelet's release and gates has them.
+
+        Warnings about resource claims go to *sources*, which name the same inputs.
+        """
         rules = rules_of_pods(kubelet)
         if rules == rules_of_pods(self.kubelet):
             return self
-        incoming = replace(self.governing, pods=self.written).stored(rules)
+        texts = [self.written[pod.uid] for pod in self.incoming if pod.uid in self.written]
+        given = replace(self.governing, pods=tuple(texts))
+        stored = {pod.uid: pod for pod in given.stored(rules)}
+        incoming = tuple(stored.get(pod.uid, pod) for pod in self.incoming)
         server = None
         if self.server is not None:
             server = self.governing.server(rules.server, self.initial.running, incoming)
-        return replace(self, incoming=incoming, server=server)
+        loaded = replace(self.loaded, kubelet=kubelet)
+        other = replace(self, incoming=incoming, server=server, loaded=loaded, sources=sources)
+        return replace(self, incoming=incoming, server=server, claims=_claims(other, given))
 
     def _attach_policy(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
         from cpuctl.operations.policies import AS_STATIC, POLICY_UNUSED

@@ -90,7 +90,7 @@ def choose_policy(text: str, where: str = option_names.POLICY) -> ChosenPolicy:
 
     Raise UsageError for an unknown policy or invalid options, PolicyError if it cannot be loaded.
     """
-    return load_policy(find(text, where))
+    return load_policy(find(text, where), where)
 
 
 def choose_for_many(text: str) -> ChosenPolicy:
@@ -120,7 +120,7 @@ def plugin_of(policy: Policy | type[Policy]) -> Plugin:
     return Plugin(kind.__name__, "program", where, load)
 
 
-def load_policy(plugin: Plugin) -> ChosenPolicy:
+def load_policy(plugin: Plugin, where: str = option_names.POLICY) -> ChosenPolicy:
     """Load a policy in its own process; raise PolicyError if that fails."""
 
     def serve() -> Server:
@@ -128,5 +128,5 @@ def load_policy(plugin: Plugin) -> ChosenPolicy:
         policy = constructed(kind, plugin.options)
         return Server(policy, option_defaults(kind), as_kubelet=plugin.as_kubelet)
 
-    worker = Worker(plugin.name, serve, plugin.budget or BUDGET)
+    worker = Worker(plugin.name, serve, plugin.budget or BUDGET, where)
     return ChosenPolicy(plugin, describe(worker), worker)

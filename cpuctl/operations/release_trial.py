@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.releases.changes import VersionChanges
+    from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.plan_inputs import NodeOptions, Planning
     from cpuctl.pods.model import StoredPod
@@ -41,23 +42,31 @@ class ReleaseTrial(NamedTuple):
         Running pods are first: a kubelet that restarts admits them again. New pods are checked and stored by
         the API server of each release. Raise InputError for a file of devices that cannot be used.
         """
+        from cpuctl.inputs.machine import load_devices
         from cpuctl.kubelet.releases.behaviours import Behaviours
 
         names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
-        old, new = (self._side(loaded, sources) for loaded in releases)
-        return effects_of((old, new), names)
+        devices = load_devices(self.node.devices, sources, info=self.source.info)
+        owns = (Sources(), Sources())
+        for own in owns:
+            own.entries.update(sources.entries)
+        old, new = (self._side(*each, devices) for each in zip(releases, owns, strict=True))
+        effects = effects_of((old, new), names)
+        for own in owns:  # a kubelet starts once for each difference: its warnings are repeated
+            sources.warn(*own.warnings)
+            sources.unrecorded |= own.unrecorded
+        return effects
 
-    def _side(self, loaded: LoadedKubelet, sources: Sources) -> ReleaseSide:
+    def _side(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> ReleaseSide:
         from cpuctl.inputs.pods import as_granted
 
-        planning = self._planning(loaded, sources)
+        planning = self._planning(loaded, sources, devices)
         pods = (*as_granted(self.running), *planning.incoming)
         start = partial(planning.start, sources=sources if pods else Sources())
         return ReleaseSide(loaded.kubelet, pods, start)
 
-    def _planning(self, loaded: LoadedKubelet, sources: Sources) -> Planning:
+    def _planning(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> Planning:
         from cpuctl.engine.pod_server import PodServer
-        from cpuctl.inputs.machine import load_devices
         from cpuctl.inputs.pods import rules_of_pods
         from cpuctl.inputs.starting_state import starting_state_of
         from cpuctl.operations.plan_inputs import Planning, PlanningInputs
@@ -69,7 +78,7 @@ class ReleaseTrial(NamedTuple):
             source=self.source,
             loaded=loaded,
             initial=starting_state_of(texts, self.running, loaded.kubelet),
-            devices=load_devices(self.node.devices, sources, info=self.source.info),
+            devices=devices,
             sources=sources,
             server=PodServer(rules_of_pods(loaded.kubelet).server),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -179,14 +179,20 @@ def constructed(kind: Callable[..., Policy], given: Mapping[str, str] = _NONE) -
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise OptionError(f"unknown option {name}: {has}")
-        choices = getattr(kind, "choices", Policy.choices).get(name, (text,))
-        if text not in choices:
+        choices = _choices(kind, name)
+        if choices and text not in choices:
             raise OptionError(f"{name}: expected one of {', '.join(choices)}, found {text!r}")
         values[name.replace("-", "_")] = _read(name, text, known[name])
     policy = kind(**values)
     if not isinstance(policy, Policy):
         raise TypeError(f"{kind} is not a cpuctl.Policy")
     return policy
+
+
+def _choices(kind: Callable[..., Policy], option: str) -> Sequence[str]:
+    """Return the only values of an option; empty for any, or if a policy uses the name for something else."""
+    choices = getattr(kind, "choices", None)
+    return choices.get(option, ()) if isinstance(choices, Mapping) else ()
 
 
 def _read(name: str, text: str, default: object) -> object:

@@ -8,6 +8,7 @@ shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.policies.model import Policy, Refusal, Topology, View
@@ -28,7 +29,7 @@ class Koordinator(Policy):
     have exclusive CPUs, if possible; ``required`` rejects requests that are not whole cores.
     """
 
-    choices = _CHOICES
+    choices = MappingProxyType(_CHOICES)
     source = "koordinator pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go"
 
     def __init__(

@@ -206,7 +206,8 @@ class Policy:
     (``hint``), any equally good ones (``equal``), or, if it has found none that all managers prefer,
     those that the CPU Manager prefers (``cpu``). ``source`` names what the policy comes from. Options are
     the keyword arguments of ``__init__`` (bool, int, float or str); ``choices`` has all values of those that
-    accept only some. Nothing is to be kept from one call to the next: what counts is in the view.
+    accept only some, by their names on the command line. Nothing is to be kept from one call to the next:
+    what counts is in the view.
     """
 
     alignment: ClassVar[Alignment] = "hint"

@@ -58,10 +58,17 @@ class Worker:
     *load* is called there, and returns the function that answers questions.
     """
 
-    def __init__(self, name: str, load: Callable[[], Callable[..., Answer]], budget: float = BUDGET) -> None:
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], Callable[..., Answer]],
+        budget: float = BUDGET,
+        where: str = option_names.POLICY,
+    ) -> None:
+        """Store how to load the policy; *where* is the option or argument that names it."""
         import mmap
 
-        self.name = name
+        self.name, self._where = name, where
         self.budget = budget
         self._load = load
         self._step = mmap.mmap(-1, _STEP_BYTES)
@@ -93,7 +100,7 @@ class Worker:
         if "error" in answer:
             self.stop()
             if answer.get("usage"):
-                raise UsageError(str(answer["error"]), where=f"{option_names.POLICY} {self.name}")
+                raise UsageError(str(answer["error"]), where=f"{self._where} {self.name}")
             raise PolicyError(f"policy {self.name}: {answer['error']}", where=str(answer.get("at", "")))
         return answer
 

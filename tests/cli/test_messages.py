@@ -135,3 +135,10 @@ def test_a_message_is_explained_even_if_no_given_pod_is_rejected(cpuctl: Cpuctl)
     assert answer.code == 0
     assert answer.out.startswith(f"MESSAGE {SMT}\n")
     assert "note: all 3 pods are admitted, and none is named; choose one to explain: " in answer.err
+
+
+def test_running_pods_without_a_named_one_do_no_harm(cpuctl: Cpuctl) -> None:
+    running = ("--pods", "fixtures/fragmented/pods.json")
+    answer = cpuctl("explain", "--message", SMT, *NODE, *running)
+    assert answer.code == 0
+    assert "note: no new pods are given, and no running pod is named; specify one: shop/" in answer.err

@@ -351,3 +351,10 @@ def test_an_unknown_choice_is_a_usage_error(cpuctl: Cpuctl, policy: str) -> None
 
 def test_errors_name_the_argument(cpuctl: Cpuctl) -> None:
     assert cpuctl("policies", "show", "nope").err.startswith("error: POLICY: unknown policy 'nope'\n")
+
+
+def test_a_policy_may_use_the_name_choices_for_something_else(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = "import cpuctl\n\nclass Own(cpuctl.Policy):\n    choices = ['a']\n\n"
+    text += "    def __init__(self, mode: str = 'x') -> None:\n        self.mode = mode\n"
+    (tmp_path / "own.py").write_text(text)
+    assert cpuctl("policies", "show", "own.py:Own,mode=b", cwd=tmp_path).code == 0

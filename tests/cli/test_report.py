@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -324,3 +325,12 @@ def test_the_next_command_explains_a_rejected_pod(cpuctl: Cpuctl) -> None:
     of_fleet = cpuctl("fleet", "report", "fixtures/kubeadm", "-T", "a=40/40,1Gi").out
     plan = "cpuctl plan -m fixtures/kubeadm/node7.tar.xz -T a=40/40,1Gi"
     assert of_fleet.endswith(f"\nNext, to see why node7 does not admit all pods: {plan}\n")
+
+
+def test_the_next_command_identifies_pods_of_the_same_name(cpuctl: Cpuctl) -> None:
+    node = ("fixtures/kubeadm/node7.tar.xz", "-T", "a=1/1,1Mi", "-T", "a=40/40,1Gi")
+    found = re.search(
+        r"\nNext, to see why and what would help: cpuctl (explain .*)\n", cpuctl("report", *node).out
+    )
+    assert found
+    assert "rejected with OutOfcpu" in cpuctl(*shlex.split(found[1])).out

@@ -78,7 +78,7 @@ def test_without_collected_devices_the_bus_is_read(cpuctl: Cpuctl, tmp_path: Pat
 @pytest.mark.parametrize(
     ("spec", "error"),
     [
-        ("synthetic:4c", "contains no PCI devices that pods could use"),
+        ("synthetic:4c", "PCI devices are unknown: the machine is described without them"),
         ("fixtures/machines/2s-2numa-32cpu.tar.xz", "PCI devices are not recorded"),
     ],
 )
@@ -107,3 +107,13 @@ def test_an_invalid_file_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = cpuctl("topology", "devices", "-m", spec)
     assert result.code == 4
     assert "0000:00:01.0/class: found 'bridge', expected a number such as 0x10de" in result.err
+
+
+def test_links_between_devices_are_not_followed_for_ever(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A mounted image may contain anything."""
+    spec = machine(tmp_path, FILES)
+    for number in range(3):
+        (Path(spec) / f"sys/devices/pci0000:80/0000:00:00.{number}").symlink_to(".")
+    listed = cpuctl("topology", "devices", "-q", "-m", spec)
+    assert listed.code == 0
+    assert "0000:86:00.0" in listed.out

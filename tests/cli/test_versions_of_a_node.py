@@ -153,3 +153,33 @@ def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None
     words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
     assert "undetermined: requests openshift.io/fronthaul" in cpuctl(*words).out
     assert "The result for these pods is the same." in cpuctl(*words, "--assume-devices").out
+
+
+def test_devices_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
+    devices = Path("fixtures/telco/devices.yaml").read_bytes()
+    piped = cpuctl(*words, "--devices", "-", stdin=devices)
+    assert (piped.code, piped.out) == (0, cpuctl(*words, "--devices", "fixtures/telco/devices.yaml").out)
+
+
+def test_warnings_about_a_start_are_printed_once(cpuctl: Cpuctl) -> None:
+    """A kubelet starts for each difference that is tried alone."""
+    running = ("--pods", "fixtures/fragmented/pods.json")
+    warned = cpuctl("config", "versions", *TELCO_NODE, "--from", "1.35", *running).err
+    assert warned.count("there are no state files for the running pods") == 1
+
+
+CLAIMED = (
+    *("-m", "synthetic:2s2n8c2t", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0"),
+    *("-f", "fixtures/dra/examples/numa-node.yaml"),
+)
+
+
+def test_claims_that_a_release_drops_are_a_difference(cpuctl: Cpuctl) -> None:
+    """Before 1.34, DynamicResourceAllocation is off."""
+    out = cpuctl("config", "versions", "--from", "1.34", "--to", "1.33", *CLAIMED).out
+    assert "1.34: admitted: work CPUs 1-4,17-20; with resource claims eight\n" in out
+    # The release of the command itself does not matter.
+    given = cpuctl("plan", "--kubelet-version", "1.31", *CLAIMED, "--compare", "1.31", "1.36").out
+    assert given == cpuctl("plan", *CLAIMED, "--compare", "1.31", "1.36").out
+    assert "claim eight" in given

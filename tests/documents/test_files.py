@@ -46,11 +46,12 @@ def test_a_misspelt_path_is_recognized(tmp_path: Path) -> None:
     Names that differ in a number, or only in their beginning, are not suggested.
     """
     (tmp_path / "machines").mkdir()
-    for name in ("node7.tar.xz", "kubelet.yaml", "a.yaml"):
+    for name in ("node7.tar.xz", "kubelet.yaml", "kubelet.md", "a.yaml"):
         (tmp_path / "machines" / name).touch()
     meant = {
         "machines/kubelte.yaml": "machines/kubelet.yaml",
-        "machines/kubelet.yml": "machines/kubelet.yaml",
+        "machines/kubelett.yml": "machines/kubelet.yaml",
+        "machines/nod7.tar.gz": "machines/node7.tar.xz",
         "machine/node7.tar.xz": "machines/node7.tar.xz",
         "machine/nothing.like": "machines",
         "machines/node8.tar.xz": "",

@@ -6,11 +6,20 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu*, *Documentation/ABI/s
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from cpuctl.capture.collected import Area, Link, Progress
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.machine.devices.pci import PCI_BUS, PCI_FILES, PHYSICAL_FUNCTION, is_for_pods, pci_paths
+from cpuctl.machine.devices.pci import (
+    MOST_DEVICES,
+    PCI_BUS,
+    PCI_CLASS,
+    PCI_FILES,
+    PHYSICAL_FUNCTION,
+    is_for_pods,
+    pci_paths,
+)
 
 AREA: Final = "topology"
 
@@ -132,10 +141,13 @@ def _record_pci_devices(files: NodeFiles) -> None:
     bus, _, name = PCI_BUS.rpartition("/")
     if name in files.names(bus):
         files.keep(PCI_BUS, None)  # shows that devices were recorded, even if there are none
-    for path in pci_paths(files):
-        if is_for_pods(files.read(f"{path}/class") or ""):
-            files.copy_some(path, PCI_FILES)
-            if PHYSICAL_FUNCTION in files.names(path):
+    for path in islice(pci_paths(files), MOST_DEVICES):
+        if is_for_pods(text := files.read(f"{path}/{PCI_CLASS}") or ""):
+            files.keep(f"{path}/{PCI_CLASS}", text)
+            names = files.names(path)
+            for name in PCI_FILES.intersection(names):
+                files.copy(f"{path}/{name}")
+            if PHYSICAL_FUNCTION in names:
                 files.keep(f"{path}/{PHYSICAL_FUNCTION}", None)
 
 

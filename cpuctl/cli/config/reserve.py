@@ -26,6 +26,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
 from cpuctl.exports.outcomes import failure_text
+from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -154,7 +155,7 @@ def reserve(
         loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
     command_of = partial(kubelet_command, machine=machine, kubelet=kubelet, memory=memory)
-    _add_next(document, source, command_of, alone=alone)
+    _add_next(document, source, command_of, kubelet.arguments, alone=alone)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing is written to stdout: a file of sentences is not a drop-in file.
@@ -166,7 +167,12 @@ def reserve(
 
 
 def _add_next(
-    document: "Proposed | Unproposed", source: "MachineSource", command_of: Callable[..., str], *, alone: bool
+    document: "Proposed | Unproposed",
+    source: "MachineSource",
+    command_of: Callable[..., str],
+    arguments: str,
+    *,
+    alone: bool,
 ) -> None:
     """Add the command that checks the node's state files with the proposal, or shows why there is none."""
     from cpuctl.inputs.starting_state import has_state_files
@@ -174,9 +180,14 @@ def _add_next(
     if "refusal" in document:
         if verb := _next_verb(document["refusal"], source.info.threads_per_core, alone=alone):
             document["refusal"]["next"] = command_of(verb)
-    elif has_state_files(source):
-        proposal = document["proposal"]
-        proposal["next"] = command_of(("checkpoint", "verify"), flags=proposal["flags"])
+        return
+    proposal = document["proposal"]
+    # Flags of the node's own kubelet cannot be replaced on the command line: reservations add up.
+    if has_state_files(source) and (
+        arguments or all(each["from"] != "flag" for each in proposal["replaces"])
+    ):
+        command = command_of(("checkpoint", "verify"), flags=proposal["flags"])
+        proposal["next"] = f"sudo {command}" if source.origin == LIVE_MACHINE else command
 
 
 def _next_verb(refusal: "Refusal", core: int, *, alone: bool) -> tuple[str, ...]:

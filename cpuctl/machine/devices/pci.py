@@ -17,14 +17,14 @@ from cpuctl.machine.tree import Tree
 
 _DEVICES = "sys/devices"
 PCI_BUS = "sys/bus/pci/devices"
-PCI_FILES = frozenset({"class", "device", "numa_node", "vendor"})
-"""The files of a device that are read."""
+PCI_CLASS = "class"
+PCI_FILES = frozenset({"device", "numa_node", "vendor"})
+"""The files of a device that are read, apart from its class."""
 PHYSICAL_FUNCTION = "physfn"
 """The link that only SR-IOV functions have."""
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 _HEX = re.compile(r"0x([0-9a-f]{4,6})", re.ASCII)
-_MOST = 20_000
-_DEEPEST = 32
+MOST_DEVICES = 20_000
 
 _KINDS = {
     "0300": "VGA controller", "0302": "3D controller", "0380": "display controller",
@@ -68,8 +68,8 @@ def read_pci_devices(tree: Tree) -> tuple[PCIDevice, ...]:
     """Read the devices that are usually assigned to pods, by address; raise InputError for invalid files."""
     files = KernelFiles(tree)
     found = {path.rpartition("/")[2]: path for path in pci_paths(tree)}
-    if len(found) > _MOST:
-        raise InputError(f"found {len(found)} PCI devices, expected at most {_MOST}", where=_DEVICES)
+    if len(found) > MOST_DEVICES:
+        raise InputError(f"found {len(found)} PCI devices, expected at most {MOST_DEVICES}", where=_DEVICES)
     devices = (_device(files, address, path) for address, path in sorted(found.items()))
     return tuple(device for device in devices if device is not None)
 
@@ -99,21 +99,22 @@ def are_recorded(tree: Tree) -> bool:
 def pci_paths(tree: Tree) -> Iterator[str]:
     """Yield the directories of all devices, including those behind bridges; else what the bus lists."""
     roots = [f"{_DEVICES}/{name}" for name in tree.names(_DEVICES) if name.startswith("pci")]
-    found = [path for root in roots for path in _below(tree, root, 0)]
+    seen: set[str] = set()
+    found = [path for root in roots for path in _below(tree, root, seen)]
     yield from found or (f"{PCI_BUS}/{name}" for name in tree.names(PCI_BUS) if _ADDRESS.fullmatch(name))
 
 
-def _below(tree: Tree, directory: str, depth: int) -> Iterator[str]:
-    if depth > _DEEPEST:
-        return
+def _below(tree: Tree, directory: str, seen: set[str]) -> Iterator[str]:
+    """Yield devices, each once: links in a mounted image may lead back."""
     for name in tree.names(directory):
-        if _ADDRESS.fullmatch(name):
+        if _ADDRESS.fullmatch(name) and name not in seen:
+            seen.add(name)
             yield f"{directory}/{name}"
-            yield from _below(tree, f"{directory}/{name}", depth + 1)
+            yield from _below(tree, f"{directory}/{name}", seen)
 
 
 def _device(files: KernelFiles, address: str, path: str) -> PCIDevice | None:
-    code = files.value(f"{path}/class", _hexadecimal)
+    code = files.value(f"{path}/{PCI_CLASS}", _hexadecimal)
     if code is None or code[:4] not in _KINDS:
         return None
     node = files.value(f"{path}/numa_node", parse_number)

@@ -35,7 +35,9 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCa
     for pod in planning.incoming:
         admission = started.admit(pod)
         if not isinstance(admission.verdict, Admitted):
-            explain = planning_command(planning.inputs, ("explain", admission.pod.full_name))
+            same = [each for each in planning.incoming if each.full_name == pod.full_name]
+            named = pod.uid if same[1:] else pod.full_name
+            explain = planning_command(planning.inputs, ("explain", named))
             return _refused(_of_pod(admission, explain)), _case(planning, {})
     texts = state_texts(started, planning.kubelet)
     return tuple(FileChange(file_name=name, state=None, text=text) for name, text in texts.items()), _case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,13 +28,16 @@ _COUNTED = (
 )
 """What a node is counted as, each only once."""
 _NEEDS_PODS = "(--pods FILE)"
+_NODES_TRIED = 10
+"""The nodes of a finding that are searched for a fix: it takes long for all of a large fleet."""
 _LONGEST_FIX = 240
 """Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
 
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out findings; *wide* names all nodes, and what was expected and detected."""
-    fixes = [_fix(each, document["nodes"]) for each in document["findings"]]
+    read = {node["node"]: node for node in document["nodes"] if node["outcome"] == "Read"}
+    fixes = [_fix(each, read) for each in document["findings"]]
     if findings := [
         line
         for each, fix in zip(document["findings"], fixes, strict=True)
@@ -85,12 +88,16 @@ def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNod
             yield f"{name}: {_text(each)}"
 
 
-def _fix(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> _Fix:
-    """Return the fix of a finding; if the nodes need different ones, that of the first node."""
+def _fix(finding: FleetFinding, nodes: Mapping[str, CheckedNode]) -> _Fix:
+    """Return the fix of a finding; if the nodes need different ones, that of one of the first nodes."""
     if finding["fix"]:
         return _Fix(finding["fix"])
-    differing = (_Fix(each["fix"], name) for name, each in _merged(finding, nodes) if each["fix"])
-    return next(differing, _Fix(""))
+    kind = kind_of(finding)
+    for name in finding["nodes"][:_NODES_TRIED]:
+        for each in nodes[name]["findings"]:
+            if each["fix"] and each["code"] == finding["code"] and kind_of(each) == kind:
+                return _Fix(each["fix"], name)
+    return _Fix("")
 
 
 def _merged(

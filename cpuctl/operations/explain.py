@@ -68,7 +68,8 @@ def explain_pod(
 ) -> Explained | NotStarted:
     """Explain the chosen pod, else the first that is not admitted, or the only one.
 
-    Unless pods arrive *together*, they arrive one by one, and a policy does not affect their order.
+    Unless pods arrive *together*, they arrive one by one, and a policy does not affect their order. Raise
+    NothingToExplainError if none is chosen, and none or several are given and admitted.
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario

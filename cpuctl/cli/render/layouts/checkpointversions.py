@@ -21,7 +21,7 @@ _WORDS = {
     "refuses": ("no", "red"),
 }
 
-_UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy", "onLoadError")
+_UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy")
 
 
 def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
@@ -45,6 +45,8 @@ def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
     written = (f"  {each['file']} {each['format']}: {each['writtenBy']}" for each in formats)
     yield Lines.of("Written by kubelet", *written)
     yield _unconverted(document)
+    damaged = {each["file"]: each["onLoadError"] for each in document["unconverted"]}
+    yield Lines.of("If damaged", *(f"  {file}: {what}" for file, what in damaged.items()))
     if wide:
         yield Table(
             tuple(Column(name) for name in ("FILE", "FORMAT", "KUBELET", "LOST", "ERROR")),
@@ -54,7 +56,7 @@ def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
 
 def _unconverted(document: CheckpointVersions) -> Table:
     """Show the formats that a kubelet reads without conversion, or not at all."""
-    names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "IF DAMAGED")
+    names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY")
     rows = (tuple(Cell(each[key] or "-") for key in _UNCONVERTED) for each in document["unconverted"])
     return Table(tuple(map(Column, names)), tuple(rows))
 

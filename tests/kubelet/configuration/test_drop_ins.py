@@ -354,7 +354,7 @@ REFUSALS = [
     Refusal(
         "not YAML",
         "a: [",
-        "{}/a.conf:2:1: not YAML: did not find expected node content while parsing a flow node",
+        "{}/a.conf:2:1: not YAML: expected a value in {...} or [...]",
         WALK + " error: yaml: line 1: did not find expected node content",
     ),
 ]

@@ -93,7 +93,7 @@ def _fix(finding: FleetFinding, nodes: Mapping[str, CheckedNode]) -> _Fix:
     if finding["fix"]:
         return _Fix(finding["fix"])
     kind = kind_of(finding)
-    for name in finding["nodes"][:_NODES_TRIED]:
+    for name in filter(nodes.__contains__, finding["nodes"][:_NODES_TRIED]):
         for each in nodes[name]["findings"]:
             if each["fix"] and each["code"] == finding["code"] and kind_of(each) == kind:
                 return _Fix(each["fix"], name)

@@ -29,9 +29,11 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
         yield Lines(tuple(_finding(each, wide=wide) for each in document["findings"]))
     if command := document.get("next"):
         refusing = (
-            node for node in document["nodes"] if node["outcome"] == "Read" and node["summary"]["notAdmitted"]
+            node["node"]
+            for node in document["nodes"]
+            if node["outcome"] == "Read" and node["summary"]["notAdmitted"]
         )
-        yield Lines(tuple(_following(command, next(refusing)["node"])))
+        yield Lines(tuple(_following(command, next(refusing, "the node"))))
 
 
 def _following(command: str, node: str) -> Iterator[Cell]:

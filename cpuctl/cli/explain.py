@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -110,9 +111,9 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
     from cpuctl.documents.files import source_name
     from cpuctl.operations.command_lines import planning_command
 
-    if any(map(str.isspace, pod)):
+    if any(map(str.isspace, pod)) or pod != pod.lower():
         hint = shlex.join(["cpuctl", "explain", "--message", pod])
-        return UsageError("expected a pod's name, found a sentence", where="POD", hint=f"use {hint}")
+        return UsageError("expected a pod's name, found a message", where="POD", hint=f"use {hint}")
     if not pod:
         new = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
         running = (
@@ -145,6 +146,8 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     except ValueError as error:
         raise UsageError(str(error), where=kubelet.version_option) from None
     search = find_messages(message_lines(texts))
+    if not search.found and len(texts) == 1 and Path(texts[0]).is_file():
+        note(f"note: to read the file: cpuctl explain --message - < {shlex.quote(texts[0])}", style)
     explanation = None
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
 

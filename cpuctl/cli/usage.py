@@ -22,7 +22,11 @@ _NO_CHOICE = re.compile(r"""(?P<found>(['"]).*\2) is not one of (?P<choices>'.*'
 _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
-_SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
+_SAME = {
+    option_names.ROOT: "-m",
+    option_names.KUBELET_VERSION: "--from",
+    "--version": option_names.KUBELET_VERSION,
+}
 """Options of other commands, and the options that do the same in commands without them."""
 _TELLING = 5
 """The fewest letters by which a flag of the kubelet is recognized: many begin with ``pod``."""
@@ -83,14 +87,17 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
     if not written.strip("-"):
         return UsageError(f"no such option: {written}", hint=hint)
     takes_flags, name = option_names.KUBELET_ARGS in known, written.removeprefix("--")
-    if (same := _SAME.get(written, "")) in known:
+    if path in _OF_RUNNING_NODES and written in ("-m", "--machine"):
+        node = _value_of(written, arguments, joined=False) or "NODE"
+        hint = f"it reads a running node; for a recording, use cpuctl audit -m {node}"
+    elif (same := _SAME.get(written, "")) in known:
         value = _value_of(written, arguments, joined=False)
         hint = f"use {shlex.join([same, value] if value else [same])}"
     elif meant := nearest(written, known, _LIKE):
         hint = f"did you mean {meant}?"
     elif takes_flags and name in FLAGS:
         hint = f"it is a kubelet flag: use {_handed_on(name, written, arguments)}"
-    elif meant := _begun(written, known):
+    elif len(name) >= _TELLING and (meant := _begun(written, known)):
         hint = f"did you mean {meant}?"
     elif (
         takes_flags

@@ -69,8 +69,10 @@ def settings_admit(advice: AdvisedSettings) -> bool:
 def what_if_sentence(policy: PolicyInPlace) -> str:
     """Write that the deciding policy is one that no kubelet has."""
     options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
-    what = f"What if: policy {policy['name']}{options} chooses CPUs instead of the kubelet"
-    return f"{what}, as it does itself" if policy["name"] == "static" else f"{what}; no kubelet does this"
+    what = f"What if: policy {policy['name']}{options} chooses CPUs"
+    if policy["name"] == "static":
+        return f"{what}, as the kubelet itself does"
+    return f"{what} instead of the kubelet; no kubelet does this"
 
 
 def start_word(start: Start, who: str) -> StyledWord:

@@ -142,3 +142,10 @@ def test_running_pods_without_a_named_one_do_no_harm(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", SMT, *NODE, *running)
     assert answer.code == 0
     assert "note: no new pods are given, and no running pod is named; specify one: shop/" in answer.err
+
+
+def test_the_name_of_a_file_is_recognized(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "--message", "fixtures/logs/kubelet-1.27.log")
+    assert (
+        "note: to read the file: cpuctl explain --message - < fixtures/logs/kubelet-1.27.log\n" in answer.err
+    )

@@ -444,3 +444,16 @@ def bare(fix: str) -> tuple[str, str]:
     begun, reported, rest = found.groups()
     pods = " --pods FILE" if "--pods" in (reported or "") else ""
     return f"{begun}{rest or ''}", f"{begun}{pods}{rest or ''}"
+
+
+def test_a_file_that_no_repair_helps_is_to_be_deleted(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With the right checksum, the kubelet would reject its format."""
+    node = ("-m", "synthetic:4c2t", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    release = ("--kubelet-version", "1.36")
+    assert cpuctl("checkpoint", "new", *node, *release, "--write-state", str(tmp_path)).code == 0
+    (tmp_path / "dra_manager_state").write_text('{"version":"v1","entries":[],"checksum":1}')
+    for verb in ("verify", "repair"):
+        out = cpuctl("checkpoint", verb, str(tmp_path), *node, *release).out
+        assert "  fix: drain the node and delete" in out
+        assert "config check" not in out
+        assert "checkpoint repair" not in out

@@ -37,6 +37,23 @@ CONFIG = "fixtures/kubelet/static.yaml"
         ),
         ("plan --ephem 3", "no such option: --ephem", "did you mean --ephemeral-storage?"),
         ("checkpoint new --pods x", "no such option: --pods", "cpuctl checkpoint new -h lists the options"),
+        (
+            "plan -T a=1/1 --kubelet-args --topology-manager-policy single-numa-node",
+            "--kubelet-args: --topology-manager-policy has no value",
+            "join flag and value: --kubelet-args --topology-manager-policy=single-numa-node",
+        ),
+        ("plan --version 1.37", "no such option: --version", "use --kubelet-version 1.37"),
+        ("plan --cpu 4", "no such option: --cpu", "cpuctl plan -h lists the options"),
+        (
+            "watch -m node7.tar.xz",
+            "no such option: -m",
+            "it reads a running node; for a recording, use cpuctl audit -m node7.tar.xz",
+        ),
+        (
+            "explain TopologyAffinityError",
+            "POD: expected a pod's name, found a message",
+            "use cpuctl explain --message TopologyAffinityError",
+        ),
         ("plan --xyzzy", "no such option: --xyzzy", "cpuctl plan -h lists the options"),
         ("capture -o", "-o: expected a value, found none", "choose from table, wide, json, yaml"),
         (

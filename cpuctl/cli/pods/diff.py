@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -118,6 +119,7 @@ def diff(
     kubelet = replace(
         inputs.kubelet,
         version=to_kubelet_version or kubelet_version,
+        version_option=option_names.TO if to_kubelet_version else option_names.KUBELET_VERSION,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
     others = load_pods([new], [], other_sources, purpose="to compare") if new else found

@@ -26,6 +26,7 @@ from cpuctl.engine.state_repair import (
     repair_cpu_state,
     repair_memory_state,
 )
+from cpuctl.engine.state_start import fails_on_files
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
@@ -64,7 +65,9 @@ def repair(case: CheckpointCase) -> Repairs:
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
             outcome = before.start  # the repaired files are not written
-        advice = f"{_CORRECT} ({_CHECK}), or drain the node and delete its state files"
+        drain = "drain the node and delete its state files"
+        of_files = fails_on_files(outcome, case.host.source.info, case.host.kubelet)
+        advice = drain if of_files else f"{_CORRECT} ({_CHECK}), or {drain}"
         reason = _of_start(outcome, "even with repaired state files", advice)
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)

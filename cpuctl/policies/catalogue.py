@@ -91,10 +91,13 @@ def _named(name: str, where: str) -> Plugin:
             hint="select one by its file: FILE.py:CLASS",
         )
     if not found:
+        from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES
         from cpuctl.spelling import did_you_mean
 
         names = sorted({each.name for each in known()})
         hint = did_you_mean(name, names, f"expected {', '.join(names)} or FILE.py:CLASS")
+        if name in TOPOLOGY_POLICIES:
+            hint = f"for the Topology Manager: {option_names.KUBELET_ARGS} --topology-manager-policy={name}"
         raise UsageError(f"unknown policy {name!r}", where=where, hint=hint)
     return found[0]
 

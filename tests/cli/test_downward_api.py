@@ -118,8 +118,3 @@ def test_an_explanation_has_the_same_downward_api_as_the_plan(cpuctl: Cpuctl, po
     words = ("explain", "web", "-f", pods, *NODE, "--feature-gates", GATES, "-o", "json")
     reported = json.loads(cpuctl(*words).out)["pod"]["downwardAPI"]
     assert [each["text"] for each in reported] == ["4", "150", "4", "1-4", ""]
-
-
-def test_an_unsupported_release_is_attributed_to_its_option(cpuctl: Cpuctl) -> None:
-    refused = cpuctl("pods", "diff", "fixtures/pods/web.yaml", "--to", "1.25")
-    assert refused.err.startswith("error: --to: kubelet 1.25 is not supported: ")

@@ -355,3 +355,8 @@ def test_ephemeral_containers(words: tuple[str, ...], cpus: str, cpuctl: Cpuctl)
     assert (found["cgroup"]["cpuShares"], found["cgroup"]["cpuQuota"]) == (2, None)
     out = cpuctl(*given, stdin=DEBUGGED.encode(), columns=300).out
     assert f"debugger (ephemeral): {cpus}" in out
+
+
+def test_an_unsupported_release_is_attributed_to_its_option(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("pods", "diff", "fixtures/pods/web.yaml", "--to", "1.25")
+    assert refused.err.startswith("error: --to: kubelet 1.25 is not supported: ")

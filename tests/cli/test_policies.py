@@ -349,6 +349,11 @@ def test_an_unknown_choice_is_a_usage_error(cpuctl: Cpuctl, policy: str) -> None
     assert done.err.startswith(f"error: --policy {name}: {option}: expected one of ")
 
 
+def test_a_policy_of_the_topology_manager_leads_to_its_flag(cpuctl: Cpuctl) -> None:
+    done = cpuctl("plan", "-m", "synthetic:4c", "-T", "a=1/1", "--policy", "restricted")
+    assert "hint: for the Topology Manager: --kubelet-args --topology-manager-policy=restricted\n" in done.err
+
+
 def test_errors_name_the_argument(cpuctl: Cpuctl) -> None:
     assert cpuctl("policies", "show", "nope").err.startswith("error: POLICY: unknown policy 'nope'\n")
 

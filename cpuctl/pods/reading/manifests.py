@@ -233,6 +233,14 @@ def _refuse_too_many_checks(found: Manifests, source: str) -> None:
         raise InputError(message, where=source)
 
 
+_USED_ELSEWHERE = {
+    "KubeletConfiguration": f"specify the kubelet's configuration with {option_names.KUBELET_CONFIG}",
+    "Devices": "cpuctl plan -h shows the option for devices",
+    "Node": "cpuctl fleet plan -h shows the option for nodes",
+    "Timeline": "use the file with cpuctl replay FILE",
+}
+
+
 def no_pods(found: Manifests, source: str) -> InputError:
     """Return the error for input without a pod, which names the objects found instead."""
     named = {item.kind for item in found.skipped}
@@ -241,8 +249,7 @@ def no_pods(found: Manifests, source: str) -> InputError:
     kinds = ", ".join(sorted(named))
     whys = [item.why for item in found.skipped if item.why and item.kind in KUBEVIRT_MACHINES]
     hint = f"found only {kinds}{f': {whys[0]}' if whys else ''}" if kinds else ""
-    if "KubeletConfiguration" in named:
-        hint += f": specify the kubelet's configuration with {option_names.KUBELET_CONFIG}"
+    hint += next((f": {use}" for kind, use in _USED_ELSEWHERE.items() if kind in named), "")
     return InputError("no pods: expected a Pod, a list of pods or a workload", where=source, hint=hint)
 
 

@@ -97,7 +97,7 @@ def _named(name: str, where: str) -> Plugin:
         names = sorted({each.name for each in known()})
         hint = did_you_mean(name, names, f"expected {', '.join(names)} or FILE.py:CLASS")
         if name in TOPOLOGY_POLICIES:
-            hint = f"it is a policy of the Topology Manager: the kubelet's flag --topology-manager-policy={name}"
+            hint = f"for the Topology Manager, set topologyManagerPolicy: {name} in the kubelet's configuration"
         raise UsageError(f"unknown policy {name!r}", where=where, hint=hint)
     return found[0]
 

@@ -97,7 +97,7 @@ def _named(name: str, where: str) -> Plugin:
         names = sorted({each.name for each in known()})
         hint = did_you_mean(name, names, f"expected {', '.join(names)} or FILE.py:CLASS")
         if name in TOPOLOGY_POLICIES:
-            hint = f"for the Topology Manager, set topologyManagerPolicy: {name} in the kubelet's configuration"
+            hint = f"for the Topology Manager, set topologyManagerPolicy: {name} for the kubelet"
         raise UsageError(f"unknown policy {name!r}", where=where, hint=hint)
     return found[0]
 

@@ -351,7 +351,7 @@ def test_an_unknown_choice_is_a_usage_error(cpuctl: Cpuctl, policy: str) -> None
 
 def test_a_policy_of_the_topology_manager_leads_to_its_flag(cpuctl: Cpuctl) -> None:
     done = cpuctl("plan", "-m", "synthetic:4c", "-T", "a=1/1", "--policy", "restricted")
-    assert "set topologyManagerPolicy: restricted in the kubelet's configuration\n" in done.err
+    assert "set topologyManagerPolicy: restricted for the kubelet\n" in done.err
 
 
 def test_errors_name_the_argument(cpuctl: Cpuctl) -> None:

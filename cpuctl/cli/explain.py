@@ -40,7 +40,7 @@ shown, and what the reference implementation of KEP-5554 would do; see cpuctl re
 
 Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. If the
 pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Each
-is simulated, and RESULT shows the outcome.
+change is simulated, and RESULT shows the outcome.
 
 With --message, explains a line from an event, a pod status, or a kubelet or runtime log: what it means, which
 releases print it, and what to do. With manifests, also explains the pod that the line names.

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from cpuctl.cli.render.blocks import Lines
+from cpuctl.cli.render.layouts.report import blocks
 from cpuctl.exports.same_cause import findings_of_audit
 from cpuctl.inputs import state_files
 from cpuctl.machine.tree import DirectoryTree
@@ -334,3 +336,12 @@ def test_the_next_command_identifies_pods_of_the_same_name(cpuctl: Cpuctl) -> No
     )
     assert found
     assert "rejected with OutOfcpu" in cpuctl(*shlex.split(found[1])).out
+
+
+def test_the_next_command_of_this_host_is_named_for_what_it_shows(cpuctl: Cpuctl) -> None:
+    reported = cpuctl("report", "fixtures/kubeadm/node7.tar.xz", "-T", "a=40/40,1Gi", "-o", "json")
+    document = json.loads(reported.out)
+    document["next"] = "sudo cpuctl explain default/a --state /var/lib/kubelet -T a=40/40,1Gi"
+    *_, last = blocks(document, wide=True)
+    assert isinstance(last, Lines)
+    assert last.lines[0].text == f"Next, to see why and what would help: {document['next']}"

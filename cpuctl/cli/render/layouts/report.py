@@ -47,7 +47,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
 
 def _following(document: Report, *, wide: bool) -> Iterator[Cell]:
     command = document.get("next", "")
-    if command.startswith("cpuctl explain "):
+    if command.removeprefix("sudo ").startswith("cpuctl explain "):
         yield next_cell("to see why and what would help", command)
     elif command and not wide:
         yield next_cell("to see notes and fixes", command)

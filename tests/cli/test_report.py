@@ -326,7 +326,9 @@ def test_the_next_command_explains_a_rejected_pod(cpuctl: Cpuctl) -> None:
     assert f"\nNext, to see why and what would help: {explain}\n" in out
     of_fleet = cpuctl("fleet", "report", "fixtures/kubeadm", "-T", "a=40/40,1Gi").out
     plan = "cpuctl plan -m fixtures/kubeadm/node7.tar.xz -T a=40/40,1Gi"
-    assert of_fleet.endswith(f"\nNext, to see why node7 does not admit all pods: {plan}\n")
+    assert f"\nNext, to see why node7 does not admit all pods: {plan}\n" in of_fleet
+    capture = "Next, on each node that is partly unknown or unreadable: sudo cpuctl capture NODE.tar.gz\n"
+    assert of_fleet.endswith(capture)
 
 
 def test_the_next_command_identifies_pods_of_the_same_name(cpuctl: Cpuctl) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import STYLES
-from cpuctl.cli.render.layouts.fleetlist import running_pods
+from cpuctl.cli.render.layouts.fleetlist import record_again, running_pods
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
             if node["outcome"] == "Read" and node["summary"]["notAdmitted"]
         )
         yield Lines(tuple(_following(command, next(refusing, "the node"))))
+    if document["summary"]["unknown"] or document["summary"]["unreadable"]:
+        yield Lines((record_again("on each node that is partly unknown or unreadable"),))
 
 
 def _following(command: str, node: str) -> Iterator[Cell]:

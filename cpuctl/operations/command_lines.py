@@ -159,12 +159,17 @@ def kubelet_command(
 
 
 def fleet_command(
-    verb: Sequence[str], recordings: Sequence[str], kubelet: KubeletInputs, nodes: str = ""
+    verb: Sequence[str],
+    recordings: Sequence[str],
+    kubelet: KubeletInputs,
+    nodes: str = "",
+    pods: str = "",
 ) -> str:
     """Write a command line about the same recordings, with the same settings of their kubelets."""
     names = ("@FILE" if name in (STDIN, f"@{STDIN}") else name for name in recordings)
     command = kubelet_command(("fleet", *verb, *names), "", kubelet)
-    return f"{command} {shlex.join(_words({option_names.NODES: nodes}))}" if nodes else command
+    objects = shlex.join(_words({option_names.NODES: nodes, option_names.PODS: pods}))
+    return f"{command} {objects}" if objects else command
 
 
 def _manifests(inputs: PlanningInputs) -> list[str]:

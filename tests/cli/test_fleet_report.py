@@ -120,3 +120,11 @@ def test_without_pages_the_index_is_printed(fleet: list[str], cpuctl: Cpuctl) ->
     assert result.out.startswith("4 nodes: 1 unreadable, 1 with problems, ")
     assert result.err.endswith("; write a page for every node with --html DIR\n")
     assert cpuctl("fleet", "report", *fleet, "--exit-zero").code == 0
+
+
+def test_the_command_for_fixes_has_the_running_pods(cpuctl: Cpuctl) -> None:
+    """Without them, owners are not named, and containers not compared."""
+    fleet = ("--nodes", "fixtures/fleet/nodes.json", "--pods", "fixtures/fleet/pods.json")
+    reported = cpuctl("fleet", "report", "fixtures/fleet/recordings", *fleet)
+    command = f"cpuctl fleet check fixtures/fleet/recordings {' '.join(fleet)}"
+    assert f"note: for fixes, run {command}; " in reported.err

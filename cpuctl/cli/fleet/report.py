@@ -193,7 +193,7 @@ def report(
     if style.for_people and not html:
         from cpuctl.operations.command_lines import fleet_command
 
-        fixes = f"for fixes, run {fleet_command(('check',), recordings, kubelet, nodes)}"
+        fixes = f"for fixes, run {fleet_command(('check',), recordings, kubelet, nodes, pods)}"
         note(f"note: {fixes}; write a page for every node with --html DIR", style)
     if answers.stopped:
         raise typer.Exit(answers.stopped)

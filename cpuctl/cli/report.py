@@ -139,13 +139,12 @@ def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) 
     """Write the command that explains a pod that is not admitted, or shows the notes and fixes."""
     from cpuctl.documents.files import file_argument
     from cpuctl.exports.answer_text import full_name
-    from cpuctl.exports.report_words import findings_of
+    from cpuctl.exports.report_words import findings_of, refused_pods
     from cpuctl.operations.command_lines import planning_command
 
-    pods = document["plan"]["pods"] if "plan" in document and "pods" in document["plan"] else []
-    if refused := next((pod for pod in pods if pod["outcome"] not in ("Admitted", "Undetermined")), None):
+    if "plan" in document and (refused := next(refused_pods(document), None)):
         name = full_name(refused)
-        same = [pod for pod in pods if full_name(pod) == name]
+        same = [pod for pod in document["plan"]["pods"] if full_name(pod) == name]
         command = planning_command(
             _as_read(planned, document), ("explain", refused["uid"] if same[1:] else name)
         )

@@ -29,7 +29,7 @@ _SAME = {
 }
 """Options of other commands, and the options that do the same in commands without them."""
 _TELLING = 5
-"""The fewest letters by which a flag of the kubelet is recognized: many begin with ``pod``."""
+"""The fewest letters by which an option or flag is recognized: many of them begin with ``pod``."""
 _LIKE = 0.8
 """How similar an option has to be for a guess: the parser's own guesses often differ."""
 
@@ -97,12 +97,13 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
         hint = f"did you mean {meant}?"
     elif takes_flags and name in FLAGS:
         hint = f"it is a kubelet flag: use {_handed_on(name, written, arguments)}"
-    elif len(name) >= _TELLING and (meant := _begun(written, known)):
+    elif meant := _begun(written, known):
         hint = f"did you mean {meant}?"
+    # An option of another command is not a misspelt flag.
     elif (
         takes_flags
         and written not in vars(option_names).values()
-        and (meant := nearest(name, FLAGS, _LIKE) or (len(name) >= _TELLING and _begun(name, FLAGS)) or "")
+        and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS))
     ):
         hint = f"did you mean {_handed_on(meant, written, arguments)}?"
     return UsageError(f"no such option: {written}", hint=hint)
@@ -118,6 +119,8 @@ def _handed_on(flag: str, written: str, arguments: Sequence[str]) -> str:
 
 def _begun(written: str, known: Iterable[str]) -> str:
     """Return the shortest known word with the same beginning, allowing for a typing error."""
+    if len(written.removeprefix("--")) < _TELLING:
+        return ""
     shortest = sorted((each for each in known if len(each) > len(written)), key=len, reverse=True)
     beginnings = {each[: len(written)]: each for each in shortest}
     return beginnings.get(nearest(written, beginnings, _LIKE), "")

@@ -78,15 +78,16 @@ def shared_sentence(shared: str, reserved: str) -> str:
     """Write where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
     if not shared:
         return "Burstable and BestEffort containers have no CPUs to run on"
-    who = f"Burstable and BestEffort containers run on {named(CPUSet.parse(shared))}"
-    if not reserved:
+    pool, kept = CPUSet.parse(shared), CPUSet.parse(reserved)
+    who = f"Burstable and BestEffort containers run on {named(pool)}"
+    if not kept:
         return who
-    among = CPUSet.parse(reserved) & CPUSet.parse(shared)
-    if among == CPUSet.parse(shared):
+    among = kept & pool
+    if among == pool:
         return f"Burstable and BestEffort containers run only on the reserved {named(among)}"
     if not among:
-        return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
-    cpus = "CPU" if len(CPUSet.parse(reserved)) == 1 else "CPUs"
+        return f"{who}, not on the reserved {named(kept)}"
+    cpus = "CPU" if len(kept) == 1 else "CPUs"
     return f"{who}, including the reserved {named(among)}; to keep them off the reserved {cpus}, {_KEEP_OFF}"
 
 

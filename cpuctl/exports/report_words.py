@@ -16,9 +16,10 @@ from cpuctl.state_names import CPU_FILE
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
+    from cpuctl.answers.decisions import Pod
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.answers.replay import Replay
-    from cpuctl.answers.report import Report, ReportPart, ReportSummary
+    from cpuctl.answers.report import FleetReport, Report, ReportedNode, ReportPart, ReportSummary
     from cpuctl.answers.start import Start
     from cpuctl.answers.topology import Topology
     from cpuctl.answers.values import FindingCounts, Found, Graded
@@ -251,6 +252,20 @@ def _findings(report: Report) -> Iterator[PlacedFinding]:
     for found in audited:
         uid = found["uid"] or ""
         yield PlacedFinding("audit", found["subject"], names.get(uid, uid), found)
+
+
+def refused_pods(report: Report) -> Iterator[Pod]:
+    """Return the planned pods that are known not to be admitted."""
+    for pod in report["plan"]["pods"] if "plan" in report else ():
+        if pod["outcome"] not in ("Admitted", "Undetermined"):
+            yield pod
+
+
+def refusing_nodes(report: FleetReport) -> Iterator[ReportedNode]:
+    """Return the nodes of a fleet that do not admit all planned pods."""
+    for node in report["nodes"]:
+        if node["outcome"] == "Read" and node["summary"]["notAdmitted"]:
+            yield node
 
 
 def pod_names(report: Report) -> dict[str, str]:

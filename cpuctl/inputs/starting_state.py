@@ -23,7 +23,7 @@ from cpuctl.state_names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import UnreadableState
@@ -214,10 +214,9 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
 
     if machine.files is None:
         return {}
-    live = machine.origin == LIVE_MACHINE
     # Another configuration is a "what if" on a fresh node: a kubelet rejects a state that it did not write.
-    if live or sources.origin("kubeletConfiguration") == "given":
-        _warn_of_unread_state(machine, sources, live=live)
+    if machine.origin == LIVE_MACHINE or sources.origin("kubeletConfiguration") == "given":
+        _warn_of_unread_state(machine, sources)
         return {}
     texts: dict[StateFileName, str] = {}
     for kind, usual in STATE_FILES.items():
@@ -247,12 +246,13 @@ def has_state_files(machine: MachineSource) -> bool:
     return files is not None and any(files.read(path) is not None for path in paths)
 
 
-def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: bool) -> None:
+def _warn_of_unread_state(machine: MachineSource, sources: Sources) -> None:
     """Warn that the node's state files are not read, if it may have some."""
+    from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
     if has_state_files(machine):
-        where = f"/{STATE_DIRECTORY}" if live else machine.origin
+        where = f"/{STATE_DIRECTORY}" if machine.origin == LIVE_MACHINE else machine.origin
         ways = f"use --state {where} to start from them, or cpuctl checkpoint verify to check them"
         sources.add("state", f"{_FRESH} ({ways})", "default")
 

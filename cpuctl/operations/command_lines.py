@@ -36,6 +36,7 @@ CONFIG_CHECK = "cpuctl config check"
 """The command proposed if settings keep a kubelet from starting; the given options are added."""
 RESERVE_CPUS = "cpuctl config reserve --cpu-count"
 """The command proposed if no CPU is reserved; the count follows."""
+_RESERVED = "--reserved-memory"
 _OF_KUBELET = f"{CONFIG_CHECK}|{RESERVE_CPUS} [0-9]+|cpuctl config reserve"
 
 
@@ -244,9 +245,6 @@ def _with_flags(arguments: str, flags: Sequence[str]) -> str:
         elif not separate:
             next(words, None)
     return " ".join(map(_quoted, (*kept, *flags)))
-
-
-_RESERVED = "--reserved-memory"
 
 
 def _quoted(flag: str) -> str:

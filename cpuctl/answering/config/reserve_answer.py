@@ -42,15 +42,14 @@ def _proposed(
     loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], header: answers.Header
 ) -> answers.Proposed:
     settings = _settings(loaded.config, proposal)
+    memory = proposal.memory and _memory(proposal.memory, proposal.started, loaded.config)
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigReserve",
         **header,
         "proposal": {
             "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
-            "memory": None
-            if proposal.memory is None
-            else _memory(proposal.memory, proposal.started, loaded.config),
+            "memory": memory,
             "settings": settings,
             "snippet": snippet_text(settings),
             "flags": list(_flags(settings)),

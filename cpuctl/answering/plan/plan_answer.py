@@ -27,6 +27,7 @@ from cpuctl.engine.outcome import (
     Weighing,
 )
 from cpuctl.engine.placement import Placement, PoolWarning
+from cpuctl.phrases import named
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
@@ -422,12 +423,11 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
                 "message": text,
             }
         if taken := admission.taken_from_others:
-            name, cpus = admission.pod.full_name, cpu_list(taken)
-            one = taken.bit_count() == 1
-            text = f"pod {name} gets {f'CPU {cpus}, which is' if one else f'CPUs {cpus}, which are'} {_TAKEN}"
+            name, cpus = admission.pod.full_name, CPUSet(taken)
+            text = f"pod {name} gets {named(cpus)}, which {'is' if len(cpus) == 1 else 'are'} {_TAKEN}"
             if taken & missed:
                 text += "; the kubelet does not restart with its own cpu_manager_state"
-            yield {"pod": name, "takenCPUs": cpus, "message": text}
+            yield {"pod": name, "takenCPUs": str(cpus), "message": text}
         for container, resources in admission.wrapped_memory.items():
             name, what = admission.pod.full_name, " and ".join(resources)
             text = (

@@ -212,15 +212,16 @@ def _next(
 
     Its running *pods*, if known, are ``FILE`` in it: the given file has those of all nodes.
     """
+    from cpuctl.exports.report_words import refusing_nodes
     from cpuctl.operations.command_lines import planning_command
 
-    for node in document["nodes"]:
-        if node["outcome"] == "Read" and node["summary"]["notAdmitted"]:
-            release = given.kubelet.version or releases.get(node["node"], "")
-            kubelet = replace(given.kubelet, version=release)
-            alone = replace(given, machine=node["source"], kubelet=kubelet, pods="FILE" if pods else "")
-            return planning_command(alone, ("plan",))
-    return ""
+    node = next(refusing_nodes(document), None)
+    if node is None:
+        return ""
+    release = given.kubelet.version or releases.get(node["node"], "")
+    kubelet = replace(given.kubelet, version=release)
+    alone = replace(given, machine=node["source"], kubelet=kubelet, pods="FILE" if pods else "")
+    return planning_command(alone, ("plan",))
 
 
 def _directory(name: str, *, force: bool) -> Path:

@@ -32,9 +32,8 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
             yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
     fixes = [file["fix"] for file in document["files"] if file["outcome"] == "refused"]
-    explained = [each["fix"] for each in document["proof"]["findings"]] if document["proof"] else []
     # Those of the findings are explained below them.
-    if cells := tuple(placeholder_cells([each for each in fixes if each not in explained])):
+    if cells := tuple(placeholder_cells([fix for fix in fixes if fix not in stated])):
         yield Lines(cells)
     yield Lines(tuple(_closing(document)))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import STYLES
 from cpuctl.cli.render.layouts.fleetlist import record_again, running_pods
+from cpuctl.exports.report_words import refusing_nodes
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
     if document["findings"]:
         yield Lines(tuple(_finding(each, wide=wide) for each in document["findings"]))
     if command := document.get("next"):
-        refusing = (
-            node["node"]
-            for node in document["nodes"]
-            if node["outcome"] == "Read" and node["summary"]["notAdmitted"]
-        )
+        refusing = (node["node"] for node in refusing_nodes(document))
         yield Lines(tuple(_following(command, next(refusing, "the node"))))
     if document["summary"]["unknown"] or document["summary"]["unreadable"]:
         yield Lines((record_again("on each node that is partly unknown or unreadable"),))

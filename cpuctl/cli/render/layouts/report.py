@@ -10,7 +10,7 @@ from cpuctl.cli.render.findings import STYLES, fix_cells, fix_label, placeholder
 from cpuctl.cli.render.layouts.audit import CAPTURE_AGAIN, is_live, needs_running_node
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
-from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, standings, verdict
+from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, refused_pods, standings, verdict
 
 if TYPE_CHECKING:
     from cpuctl.answers.report import Report
@@ -77,8 +77,7 @@ def _finding(found: PlacedFinding, on_node: str, *, wide: bool) -> Iterator[Cell
 
 
 def _refused(document: Report) -> Iterator[Cell]:
-    for pod in document["plan"]["pods"] if "plan" in document else ():
-        if pod["outcome"] not in ("Admitted", "Undetermined"):
-            word = PODS[pod["outcome"]].word
-            why = brief_rejection(pod).removeprefix(f"{word}: ")
-            yield Cell(f"{full_name(pod)}: {word}: {why}", PODS[pod["outcome"]].style)
+    for pod in refused_pods(document):
+        word = PODS[pod["outcome"]].word
+        why = brief_rejection(pod).removeprefix(f"{word}: ")
+        yield Cell(f"{full_name(pod)}: {word}: {why}", PODS[pod["outcome"]].style)

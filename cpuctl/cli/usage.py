@@ -21,9 +21,11 @@ _TAKES_NONE = re.compile(r"Option '(.*)' does not take a value\.")
 _NO_CHOICE = re.compile(r"""(?P<found>(['"]).*\2) is not one of (?P<choices>'.*')\.""", re.DOTALL)
 _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
+_CPU_LIST = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _SAME = {
     option_names.ROOT: "-m",
+    "--topology": "-m",
     option_names.KUBELET_VERSION: "--from",
     "--version": option_names.KUBELET_VERSION,
 }
@@ -196,8 +198,17 @@ def _wrong(message: str, parameter: Any) -> UsageError:  # noqa: ANN401
         expected = f"expected one of {', '.join(choices)}, found {wrong['found']}"
         return UsageError(expected, where=where, hint=did_you_mean(wrong["found"][1:-1], choices))
     if wrong := _NO_NUMBER.fullmatch(message):
-        return UsageError(f"expected {_numbers(parameter.type)}, found {wrong['found']}", where=where)
+        found = wrong["found"]
+        hint = _given_cpus(found.strip("'")) if where == option_names.CPU_COUNT else ""
+        return UsageError(f"expected {_numbers(parameter.type)}, found {found}", where=where, hint=hint)
     return UsageError(message, where=where)
+
+
+def _given_cpus(found: str) -> str:
+    """Return how to check a list of CPUs that was given instead of their number; empty if it is no list."""
+    if not _CPU_LIST.fullmatch(found):
+        return ""
+    return f"to check given CPUs: cpuctl config check {option_names.KUBELET_ARGS} --reserved-cpus={found}"
 
 
 def _numbers(kind: Any) -> str:  # noqa: ANN401

@@ -210,7 +210,7 @@ def test_a_comparison_checks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert document["pods"][0]["b"]["outcome"] == "Admitted"
     shown = cpuctl("plan", *bad, "-T", "a=1/1", "--compare", "", "good.yaml", columns=300, cwd=tmp_path).out
     assert shown.startswith("A: the current configuration. The kubelet would not start:")
-    assert "No differences" not in shown
+    assert "No pods differ" not in shown
 
 
 def test_no_changes_are_reported_for_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:

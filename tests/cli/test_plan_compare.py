@@ -275,7 +275,7 @@ def test_strict_reservation_moves_containers_that_share(pods: tuple[str, ...], c
         len(pods) // 2,
     )
     out = cpuctl(*words, columns=160).out
-    assert "No differences" not in out
+    assert "No pods differ" not in out
     assert "Only the shared pool differs" in out
 
 

@@ -167,7 +167,7 @@ THREADS: Mapping[str, Thread] = {
         FULL, "1.31", "requested 2 cpus not multiple cpus per core = 2", "not enough free"
     ),
     "C5, later": Thread(FULL, "1.32", "not enough free physical CPUs: available physical CPUs = 0"),
-    "C6 115994": Thread(STRICT, "1.32", POOLS, "No differences", BURSTABLE),
+    "C6 115994": Thread(STRICT, "1.32", POOLS, "No pods differ", BURSTABLE),
     "C7 129078": Thread(("replay", "t.yaml"), "1.32", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.32")}),
     "C7, not fixed": Thread(
         ("replay", "t.yaml"), "1.38", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.38")}
@@ -178,7 +178,7 @@ THREADS: Mapping[str, Thread] = {
         (*P120733, "--compare", "1.31", "1.32"),
         "1.31",
         "; B: the Memory Manager rejects the pod: preferred hint violates NUMA node allocation",
-        "No differences",
+        "No pods differ",
         {"k.yaml": GROUPS},
     ),
     "C9 119442": Thread(SIDECARS, "1.28", "s 1,5 yes yes yes yes a 1,5 ", "", SIDE),

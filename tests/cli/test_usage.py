@@ -17,6 +17,12 @@ CONFIG = "fixtures/kubelet/static.yaml"
         ("plan -q=3", "-q: takes no value", "use -q alone"),
         ("plan --root /host", "no such option: --root", "use -m /host"),
         ("plan --root='/a b' -T web", "no such option: --root", "use -m '/a b'"),
+        ("plan --topology node7 -T web", "no such option: --topology", "use -m node7"),
+        (
+            "config reserve --reserved-cpus 0,2-4",
+            "--cpu-count: expected a whole number of at least 1, found '0,2-4'",
+            "to check given CPUs: cpuctl config check --kubelet-args --reserved-cpus=0,2-4",
+        ),
         (
             "config versions --kubelet-version 1.36 --to 1.37",
             "no such option: --kubelet-version",

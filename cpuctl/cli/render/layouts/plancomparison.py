@@ -225,7 +225,7 @@ def _is_admitted(verdict: Verdict | None) -> bool:
 def _found(summary: ComparisonSummary, pods: Sequence[ComparedPod]) -> str:
     pool = summary["sharedPoolDiffers"]
     if not summary["changed"] and not pool:
-        return f"No differences: {counted(summary['pods'], 'pod')}, the same on both sides"
+        return f"No pods differ: {counted(summary['pods'], 'pod')}, the same on both sides"
     sharing = "different shared pool"
     if summary["sharing"]:
         sharing += f" for {counted(summary['sharing'], 'container')}"

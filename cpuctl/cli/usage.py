@@ -208,7 +208,7 @@ def _given_cpus(found: str) -> str:
     """Return how to check a list of CPUs that was given instead of their number; empty if it is no list."""
     if not _CPU_LIST.fullmatch(found):
         return ""
-    return f"to check given CPUs: cpuctl config check {option_names.KUBELET_ARGS} --reserved-cpus={found}"
+    return f"to check given CPUs: cpuctl config check {option_names.KUBELET_ARGS} '--reserved-cpus={found}'"
 
 
 def _numbers(kind: Any) -> str:  # noqa: ANN401

@@ -11,6 +11,7 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.option_names import NO_STATE
+from cpuctl.phrases import few
 from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ACTUATED_FILE,
@@ -315,7 +316,26 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
         )
     if initial.files.cpu is None and initial.files.memory is None:
         _allocate_again(node, initial, sources)
+    elif without := _without_cpus(node, initial):
+        sources.warnings.append(
+            f"the state files have no CPUs for running pods ({few(without)}): none are allocated to them "
+            "here, but the kubelet does so first at its next start"
+        )
     node.resume(initial.granted)
+
+
+def _without_cpus(node: Node, initial: StartingState) -> list[str]:
+    """Name the running pods that a static policy gives exclusive CPUs, but that hold none."""
+    from cpuctl.engine.ordering import exclusive_count
+
+    if node.cpu.policy is None:
+        return []
+    holders, level = node.cpu.state.assignments, node.pod_level_resources
+    return [
+        pod.full_name
+        for pod in initial.granted
+        if pod.uid not in holders and exclusive_count(pod, pod_level=level)
+    ]
 
 
 def _allocate_again(node: Node, initial: StartingState, sources: Sources) -> None:

@@ -69,6 +69,32 @@ def test_owners_are_running_unless_running_pods_are_given(cpuctl: Cpuctl, tmp_pa
     assert "the state files have pods that are not running here (gone)" in known.err
 
 
+@pytest.mark.parametrize(
+    ("entries", "limits", "unheld"),
+    [
+        ("", {"cpu": 2, "memory": "1Gi"}, True),
+        ("", {"cpu": "1500m", "memory": "1Gi"}, False),
+        (',"entries":{"here":{"c":"1,5"}}', {"cpu": 2, "memory": "1Gi"}, False),
+    ],
+)
+def test_running_pods_that_hold_no_cpus_of_their_own_are_named(
+    entries: str, limits: Mapping[str, object], unheld: object, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """A kubelet allocates when it admits: the running one gave them none, and the next start does."""
+    state = write_state(tmp_path, "0-7" if not entries else "0,2-4,6-7", entries)
+    here = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "here", "namespace": "shop", "uid": "here"},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]},
+    }
+    running = tmp_path / "running.json"
+    running.write_text(json.dumps(here))
+    result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", str(running))
+    assert cpus(result) == ["2,6" if entries else "1,5"]
+    assert ("have no CPUs for running pods (shop/here)" in result.err) is unheld
+
+
 @pytest.mark.parametrize(("policy", "wanted"), [("Never", "1,5"), ("Always", "2,6")])
 def test_a_pod_with_only_terminated_containers_is_not_running(
     policy: str, wanted: str, cpuctl: Cpuctl, tmp_path: Path

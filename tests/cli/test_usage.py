@@ -21,7 +21,7 @@ CONFIG = "fixtures/kubelet/static.yaml"
         (
             "config reserve --reserved-cpus 0,2-4",
             "--cpu-count: expected a whole number of at least 1, found '0,2-4'",
-            "to check given CPUs: cpuctl config check --kubelet-args --reserved-cpus=0,2-4",
+            "to check given CPUs: cpuctl config check --kubelet-args '--reserved-cpus=0,2-4'",
         ),
         (
             "config versions --kubelet-version 1.36 --to 1.37",

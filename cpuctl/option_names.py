@@ -43,6 +43,7 @@ SKIP_API_SERVER: Final = "--skip-apiserver"
 STATE: Final = "--state"
 STORAGE: Final = "--ephemeral-storage"
 TO: Final = "--to"
+TO_FEATURE_GATES: Final = "--to-feature-gates"
 UNTIL: Final = "--until"
 YES: Final = "--yes"
 

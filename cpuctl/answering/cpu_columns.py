@@ -48,3 +48,15 @@ KUBELET_COLUMNS: Mapping[ColumnName, _KubeletFact] = MappingProxyType(
 """The kubelet's view: members of ``kubelet.labels``."""
 
 ALL_COLUMNS: tuple[ColumnName, ...] = (*CPU_COLUMNS, *KUBELET_COLUMNS)
+DEFAULT_COLUMNS: tuple[ColumnName, ...] = (
+    "CPU",
+    "NODE",
+    "SOCKET",
+    "CORE",
+    "L1D",
+    "L1I",
+    "L2",
+    "L3",
+    "ONLINE",
+)
+"""The columns of a table of CPUs if none are selected."""

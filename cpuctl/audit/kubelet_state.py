@@ -234,26 +234,39 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report entries whose CPUs no container of the pod has, if container names are unknown."""
+    """Report entries whose CPUs no container of the pod has, if container names are unknown.
+
+    As many entries may belong to containers with wrong CPUs, which are reported themselves.
+    """
     if snapshot.pods_known or not snapshot.groups:
         return
     by_pod: dict[str, list[ObservedContainer]] = {}
     for observed in snapshot.containers:
         by_pod.setdefault(observed.owner.uid, []).append(observed)
-    for uid, containers in snapshot.state.entries.items():
-        found = {each.owner.container for each in by_pod.get(uid, ())}
-        sets = {each.group.cpuset.cpus for each in by_pod.get(uid, ()) if not each.owner.container}
-        for name, cpus in containers.items():
-            if uid in snapshot.uids and name not in found and cpus not in sets:
-                yield Finding(
-                    severity=Severity.NOTE,
-                    code="entry-unclaimed",
-                    place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
-                    message=f"{are(cpus)} assigned to this container, but no container of its pod has them: "
-                    "it is not running, or use --pods to identify the container",
-                    expected=str(cpus),
-                    detected=" or ".join(str(each) for each in sets if each) or "none",
-                )
+    for uid in sorted(snapshot.state.entries.keys() & snapshot.uids):
+        observed_here = by_pod.get(uid, ())
+        found = {each.owner.container for each in observed_here}
+        sets = {each.group.cpuset.cpus for each in observed_here if not each.owner.container}
+        unclaimed = {
+            name: cpus
+            for name, cpus in snapshot.state.entries[uid].items()
+            if name not in found and cpus not in sets
+        }
+        if len(unclaimed) > sum(each.fits_none for each in observed_here):
+            detected = " or ".join(str(each) for each in sets if each) or "none"
+            yield from (_unclaimed(snapshot, uid, name, cpus, detected) for name, cpus in unclaimed.items())
+
+
+def _unclaimed(snapshot: NodeSnapshot, uid: str, name: str, cpus: CPUSet, detected: str) -> Finding:
+    return Finding(
+        severity=Severity.NOTE,
+        code="entry-unclaimed",
+        place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
+        message=f"{are(cpus)} assigned to this container, but no container of its pod has them; it may have "
+        "ended (use --pods to identify containers)",
+        expected=str(cpus),
+        detected=detected,
+    )
 
 
 def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:

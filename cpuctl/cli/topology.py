@@ -253,10 +253,10 @@ def show(
             output, {"--columns": columns, "--cpus": cpus, option_names.NUMA_MEMORY: memory, SVG: svg}
         )
     pictures = Pictures.requested({SVG: svg}, style, replace=force)
-    names = _columns(columns)
+    names = _columns(columns, implied=bool(cpus) and output is TopologyOutput.TABLE)
     if names and memory:
         message = "shows only CPUs and cannot be used with --numa-memory"
-        raise UsageError(message, where="--columns", hint="use one of them")
+        raise UsageError(message, where="--columns" if columns else "--cpus", hint="use one of them")
     inputs = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
@@ -390,6 +390,7 @@ def _answer(spec: str, cpus: str, style: Style, inputs: KubeletInputs | None = N
 def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
     from cpuctl.errors import InputError
     from cpuctl.machine.set_names import parse_cpu_names
+    from cpuctl.phrases import named
 
     if not cpus:
         return None
@@ -399,18 +400,20 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
         raise UsageError(error.message, where="--cpus", hint=error.hint) from None
     known = machine.online | machine.offline
     if not wanted <= known:
-        raise UsageError(
-            f"this machine has no CPUs {wanted - known}: expected CPUs from {known}", where="--cpus"
-        )
+        missing = f"this machine has no {named(wanted - known)}"
+        raise UsageError(f"{missing}: expected CPUs from {known}", where="--cpus")
     return frozenset(wanted)
 
 
-def _columns(text: str) -> "list[ColumnName]":
-    if not text:
+def _columns(text: str, *, implied: bool) -> "list[ColumnName]":
+    """Return the selected columns; by default none, or the usual ones if a table is *implied*."""
+    if not text and not implied:
         return []
 
-    from cpuctl.answering.cpu_columns import ALL_COLUMNS
+    from cpuctl.answering.cpu_columns import ALL_COLUMNS, DEFAULT_COLUMNS
 
+    if not text:
+        return list(DEFAULT_COLUMNS)
     if text == "all":
         return list(ALL_COLUMNS)
     columns = {str(name): name for name in ALL_COLUMNS}

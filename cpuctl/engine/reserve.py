@@ -322,4 +322,4 @@ def _unsplittable(kept: Quantity) -> str:
 def _not_started(outcome: NotStarted) -> NoProposal:
     if isinstance(outcome, Undetermined):
         return NoProposal("whether the kubelet would start is unknown", outcome)
-    return NoProposal("the kubelet would not start, regardless of the reservation", outcome)
+    return NoProposal("the kubelet would not start with these settings", outcome)

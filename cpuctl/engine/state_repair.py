@@ -301,7 +301,7 @@ class _Work:
         dropped = {(each.pod_uid, each.container) for each in self.actions}
         for uid, guaranteed in sorted(self.state.baselines.items()):
             for name, baseline in sorted(guaranteed.items()):
-                written = str(self.written_baselines.get(uid, {}).get(name, baseline))
+                written = str(self.written_baselines[uid][name])
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None:
                     right = baseline & now or now
@@ -321,7 +321,8 @@ class _Work:
                 if now is not None and now != baseline:
                     lost = "this kubelet does not keep the CPUs guaranteed at admission"
                     why = f"{lost}: the container can no longer shrink below {now}"
-                    self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
+                    before = str(self.written_baselines[uid][name])
+                    self._do(ActionKind.BASELINE, why, uid, name, before=before)
         self.state = replace(self.state, baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:

@@ -13,6 +13,7 @@ from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.diagnostics import SEVERITIES
 from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.exports.same_cause import findings_of_audit
 from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.varying_text import in_common, kind_of, skeleton
@@ -26,6 +27,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpuctl.answers.checkpoint import CheckpointVerify
     from cpuctl.answers.fleet import (
         CheckedNode,
         FleetCheck,
@@ -79,11 +81,15 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
 
 
 class _Checked(NamedTuple):
-    """The result of one check: findings, what was not checked, and the kubelet's start, if it covers that."""
+    """The result of one check: findings, what was not checked, and the kubelet's start, if it covers that.
+
+    ``state`` is the answer of the check of the state files.
+    """
 
     findings: Sequence[NodeFinding] = ()
     unchecked: Sequence[UncheckedPart] = ()
     start: Start | None = None
+    state: CheckpointVerify | None = None
 
 
 class NodeChecker(KubeletFiles):
@@ -154,10 +160,13 @@ class NodeChecker(KubeletFiles):
         configured = _configured(inputs, machine, sources)
         if "config" in self._checks:
             yield configured
+        state = _Checked()
         if "state" in self._checks:
-            yield _of_state(inputs, machine, configured if "config" in self._checks else None)
+            state = _of_state(inputs, machine, configured if "config" in self._checks else None)
+            yield state
         if "audit" in self._checks:
-            yield _of_audit(NodeInputs(machine=source, kubelet=kubelet, listed=listed), machine)
+            node = NodeInputs(machine=source, kubelet=kubelet, listed=listed)
+            yield _of_audit(node, machine, state.state)
         if self._published and NRT in self._checks:
             assumed = _is_assumed(sources)
             yield _of_published(self._published, kubelet, recording, assumed=assumed)
@@ -202,10 +211,11 @@ def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Che
         missing.append(_ENDS_BEFORE if "kubelet" not in document else _NO_STATE)
     elif any(each["verdict"]["outcome"] == "NotReached" for each in document["files"]):
         missing.append(_ENDS_BEFORE)
-    return _Checked(findings, _unchecked("state", missing), document["start"])
+    return _Checked(findings, _unchecked("state", missing), document["start"], document)
 
 
-def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
+def _of_audit(inputs: NodeInputs, machine: MachineSource, state: CheckpointVerify | None) -> _Checked:
+    """Audit the node; what the check of its *state* files also finds is left out."""
     sources = Sources()
     try:
         node = load_node(inputs, sources, machine, goes_without=True)
@@ -213,7 +223,10 @@ def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
         document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
     except CpuctlError as error:
         return _Checked(unchecked=_unchecked("audit", [str(error)]))
-    findings = [_finding("audit", each["subject"], each["path"] or "", each) for each in document["findings"]]
+    findings = [
+        _finding("audit", each["subject"], each["path"] or "", each)
+        for each in findings_of_audit(document, state)
+    ]
     return _Checked(findings, _unchecked("audit", (each["missing"] for each in document["unchecked"])))
 
 

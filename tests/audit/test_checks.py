@@ -223,9 +223,20 @@ def test_without_names_only_cpus_that_no_container_may_have_are_found() -> None:
     node = clean_node()
     node.named = False
     node.cpuset(node.server, cpus="2-3", mems="0")
-    assert codes(node) == {"cpuset-differs": "2-3", "entry-unclaimed": "2-3"}
+    assert codes(node) == {"cpuset-differs": "2-3"}
     node.cpuset(node.server, cpus="0,2-4,6-7", mems="0")
     assert codes(node) == {"entry-unclaimed": "0,2-4,6-7"}
+
+
+def test_a_container_with_wrong_cpus_can_be_that_of_one_entry_only() -> None:
+    node = clean_node()
+    node.named = False
+    node.cpuset(node.server, cpus="2-3", mems="0")
+    (containers,) = node.state.entries.values()
+    entries = {**containers, "helper": CPUSet.parse("4")}
+    node.state = replace(node.state, entries={DATABASE: entries})
+    unclaimed = [each.place for each in node.findings() if each.code == "entry-unclaimed"]
+    assert len(unclaimed) == len(entries)
 
 
 def test_a_link_to_a_log_names_a_container_as_well() -> None:

@@ -178,7 +178,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
-    r"remove (.+)$": _without_each,
+    r"remove ([^:]+)(?:: .*)?$": _without_each,
 }
 
 
@@ -331,7 +331,7 @@ def test_a_node_without_a_configuration_is_asked_for_its_file(cpuctl: Cpuctl) ->
     words = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--cgroup-version", "1", "-q")
     answer = cpuctl("config", "check", *words, columns=80)
     fix = "cpuctl config check -m fixtures/machines/2s-2numa-32cpu.tar.xz --kubelet-config FILE"
-    assert f"\n  fix: {fix}\nFILE: the kubelet's configuration, not found here " in answer.out
+    assert f"\n  fix: {fix}\nFILE: the kubelet's configuration, not found here\n" in answer.out
 
 
 def test_whole_cores_are_proposed(cpuctl: Cpuctl) -> None:

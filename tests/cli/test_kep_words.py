@@ -106,6 +106,9 @@ def test_lint_warns_of_all_managers_that_ignore_a_pod_as_show_does(cpuctl: Cpuct
 def test_masks_are_accepted_like_lists_and_printed_on_request(cpuctl: Cpuctl) -> None:
     machine = ("-m", "synthetic:1s1n40c1t,isolated=32-35", "-q")
     listed = cpuctl("topology", "show", *machine, "--cpus", "32-35", "-o", "json").out
+    table = cpuctl("topology", "show", *machine, "--cpus", "32-35").out.splitlines()
+    assert [line.split()[0] for line in table] == ["CPU", "32", "33", "34", "35"]
+    assert "has no CPU 64: expected CPUs from 0-39" in cpuctl("topology", *machine, "--cpus", "64").err
     assert cpuctl("topology", "show", *machine, "--cpus", "0xf,00000000", "-o", "json").out == listed
     assert "Mask isolated:     0000000f,00000000" in cpuctl("topology", "show", *machine, "-o", "wide").out
     words = ("plan", *machine, "--kubelet-args", KUBELET, "-T", "web=3/3,1Gi", "-o", "wide")

@@ -295,4 +295,4 @@ def test_both_headlines_count_pods_and_give_the_reason(cpuctl: Cpuctl) -> None:
     )
     assert "  the plugin filters out 3 nodes" in filtered.out
     assert "no zone lists memory" in filtered.out
-    assert "the plugin filters out kubelets that would admit 2 pods" in filtered.out
+    assert "pods that the plugin keeps off a node whose kubelet would admit them: 2" in filtered.out

@@ -50,6 +50,11 @@ NOTED = [
     Reported(STATIC | options(xyz="true")),
     Reported(STATIC | options(strict_cpu_reservation="true"), release="1.31"),
     Reported(STATIC | options(distribute_cpus_across_cores="true")),
+    Reported(STATIC | RESTRICTED | options(align_by_socket="true"), "synthetic:2s2n4c2t,mem=8Gi"),
+    Reported(
+        STATIC | {"topologyManagerPolicy": "single-numa-node"} | options(align_by_socket="true"),
+        "synthetic:2s4n8c2t,mem=8Gi",
+    ),
     Reported(STATIC | ALPHA | options(full_pcpus_only="yes")),
     Reported(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
@@ -247,13 +252,13 @@ def _name_too(config: Config, _: Place) -> None:
 
 WAYS: dict[str, Callable[..., None]] = {
     r"write (.+)": _write,
-    r"(\d+) CPUs in all instead": _reserve_in_all,
+    r"reserve (\d+) CPUs in total": _reserve_in_all,
     r"reserve other CPUs": _reserve_others,
     r"list them as well": _name_too,
     r"set mergeDefaultEvictionSettings: true in the kubelet's --config file, .*": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
     r"remove (hugepages-\w+)": _without_pages,
-    r"leave it out|remove \S+": _leave_out,
+    r"leave it out|remove \S+(?:: .*)?": _leave_out,
     r'([\w-]+): "(\w+)"': _set,
     r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
 }

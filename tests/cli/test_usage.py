@@ -17,6 +17,16 @@ CONFIG = "fixtures/kubelet/static.yaml"
         ("plan -q=3", "-q: takes no value", "use -q alone"),
         ("plan --root /host", "no such option: --root", "use -m /host"),
         ("plan --root='/a b' -T web", "no such option: --root", "use -m '/a b'"),
+        (
+            "pods diff fixtures/pods/web.yaml --to-feature-gates MemoryQoS",
+            "--to-feature-gates: expected GATE=true or GATE=false, found 'MemoryQoS'",
+            "write GATE=true or GATE=false, separated by commas",
+        ),
+        (
+            "topology show -m synthetic:1s1n4c2t --cpus 1 --numa-memory",
+            "--cpus: shows only CPUs and cannot be used with --numa-memory",
+            "use one of them",
+        ),
         ("plan --topology node7 -T web", "no such option: --topology", "use -m node7"),
         (
             "config reserve --reserved-cpus 0,2-4",

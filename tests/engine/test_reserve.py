@@ -168,7 +168,7 @@ def test_a_machine_of_unknown_memory() -> None:
 def test_another_reason_is_reported(config: dict[str, Any], stage: str) -> None:
     found = propose(info(), kubelet(**(KUBE | config)), ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, NoProposal)
-    assert found.why == "the kubelet would not start, regardless of the reservation"
+    assert found.why == "the kubelet would not start with these settings"
     assert isinstance(found.outcome, StartRefused)
     assert found.outcome.stage == stage
 

@@ -81,7 +81,7 @@ def unloaded_document(refused: ConfigRefusedError, header: answers.Header) -> an
     """Report that the kubelet cannot load the configuration to which settings would be added."""
     start = not_started_answer(refused.whole_refusal)
     refusal: answers.Refusal = {
-        "why": "the kubelet would not start, regardless of the reservation",
+        "why": "the kubelet would not start with these settings",
         "start": start,
     }
     return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}

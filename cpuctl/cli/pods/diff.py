@@ -25,6 +25,7 @@ from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, ToGatesOption, ToVersionOption
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs, ServerInputs
+from cpuctl.inputs.kubelet import read_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -103,6 +104,7 @@ def diff(
     if not (new or to_kubelet_version or to_feature_gates):
         hint = "add a second manifest, or another kubelet with --to or --to-feature-gates"
         raise UsageError("found nothing to compare with", hint=hint)
+    read_gates(to_feature_gates, option_names.TO_FEATURE_GATES)
     style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
     inputs = PodViewInputs(
         kubelet=KubeletInputs(config=kubelet_config, version=kubelet_version, gates=feature_gates),

@@ -43,7 +43,7 @@ ToVersionOption = Annotated[
 ToGatesOption = Annotated[
     str,
     typer.Option(
-        "--to-feature-gates",
+        option_names.TO_FEATURE_GATES,
         metavar="A=true,B=false",
         help="Compare with these feature gates of the kubelet.",
     ),

@@ -173,13 +173,13 @@ def fix_cells(fix: str, label: str = "fix") -> Iterator[Cell]:
             yield Cell(f"  {conjunction.rstrip()}")
 
 
+_ANOTHER = " (for another machine, add -m MACHINE)"
 _PLACEHOLDERS = {
     f"{option_names.KUBELET_VERSION} VERSION": "the kubelet's version, unknown here "
     "(kubelet --version prints it)",
     f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes, unknown here "
     "(ps -ww -o args= -C kubelet prints them)",
-    f"{option_names.KUBELET_CONFIG} FILE": "the kubelet's configuration, not found here "
-    "(for another machine, add -m MACHINE)",
+    f"{option_names.KUBELET_CONFIG} FILE": f"the kubelet's configuration, not found here{_ANOTHER}",
     f"{option_names.PODS} FILE": "the pods running on the node (kubectl get pods -A -o json > FILE)",
     f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",
 }
@@ -188,8 +188,9 @@ _PLACEHOLDERS = {
 def placeholder_cells(fixes: Sequence[str]) -> Iterator[Cell]:
     """Explain the placeholders of commands, each once."""
     for option, meaning in _PLACEHOLDERS.items():
-        if any(option in fix for fix in fixes):
-            yield Cell(f"{option.split()[1]}: {meaning}")
+        if found := [fix for fix in fixes if option in fix]:
+            of_machine = all(" -m " in fix for fix in found)
+            yield Cell(f"{option.split()[1]}: {meaning.removesuffix(_ANOTHER) if of_machine else meaning}")
 
 
 def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:

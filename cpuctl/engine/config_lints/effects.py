@@ -7,32 +7,19 @@ from collections.abc import Iterator
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.config_lints.useless_options import is_in_effect, why_idle
 from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
 from cpuctl.engine.outcome import CACHES_UNKNOWN
 from cpuctl.golang.conversions import reads_true
-from cpuctl.kubelet.policy_options import (
-    ALIGN_BY_SOCKET,
-    DISTRIBUTE_CORES,
-    DISTRIBUTE_NUMA,
-    FULL_PCPUS_ONLY,
-    PREFER_CLOSEST,
-    PREFER_UNCORE,
-)
+from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, PREFER_CLOSEST, PREFER_UNCORE
 from cpuctl.kubelet.reservations import default_eviction_hard
-
-_BESIDES = "; it can only reject pods, as it does not count the CPUs that a pod already has"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
     """Report options of the static CPU policy that have no effect on this machine."""
-    topology = subject.topology
-    if topology is None or subject.config.cpu_manager_policy != "static" or _reaches_across(topology):
-        return
-    for name, value in subject.config.cpu_manager_policy_options.items():
-        if not reads_true(value):
-            continue
-        if name == ALIGN_BY_SOCKET and _distributes_by_sockets(subject):
+    topology, config = subject.topology, subject.config
+    for name in config.cpu_manager_policy_options:
+        if topology is None or not is_in_effect(subject, name):
             continue
         if name == PREFER_UNCORE and not topology.caches_known:
             yield Lint(
@@ -41,39 +28,11 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
                 place=(CPU_OPTIONS, name),
                 message=CACHES_UNKNOWN,
             )
-            continue
-        reason = _idle_reason(name, topology)
-        if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":
+        elif message := why_idle(subject, name):
+            yield _idle((CPU_OPTIONS, name), message)
+        elif name == ALIGN_BY_SOCKET and config.topology_manager_policy == "none":
             message = f"option {name} only changes hints, which topologyManagerPolicy none does not use"
             yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
-        elif reason:
-            effect = "has little effect" if reason.endswith(_BESIDES) else "has no effect"
-            yield _idle((CPU_OPTIONS, name), f"option {name} {effect} on this machine: {reason}")
-
-
-def _reaches_across(topology: CPUTopology) -> bool:
-    """Return whether a NUMA node spans sockets: a kubelet counts it once per socket, and takes CPUs twice."""
-    return any(len(topology.sockets_of(mask)) > 1 for mask in topology.numa_nodes.values())
-
-
-def _distributes_by_sockets(subject: LintSubject) -> bool:
-    """Return whether align-by-socket affects a distribution, even with one NUMA node per socket."""
-    distributes = reads_true(subject.config.cpu_manager_policy_options.get(DISTRIBUTE_NUMA, ""))
-    return distributes and subject.gates.release.aligns_distribution_to_sockets
-
-
-def _idle_reason(name: str, topology: CPUTopology) -> str:
-    """Return why an option has no effect on a machine, empty if it has one."""
-    if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
-        single = topology.cpus_per_core == 1 and topology.cpus.bit_count() == len(topology.cores)
-        besides = _BESIDES if name == FULL_PCPUS_ONLY else ""
-        return f"every core has one CPU{besides}" if single else ""
-    if name == DISTRIBUTE_NUMA:
-        return "it has one NUMA node" if topology.num_numa_nodes == 1 else ""
-    if name == PREFER_UNCORE:
-        return "it has one L3 cache" if topology.num_uncore_caches == 1 else ""
-    same = set(topology.sockets.values()) == set(topology.numa_nodes.values())
-    return "every socket is one NUMA node" if name == ALIGN_BY_SOCKET and same else ""
 
 
 def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:

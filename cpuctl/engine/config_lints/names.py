@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from cpuctl.departures import GATES, OPTION_GROUPS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
+from cpuctl.engine.config_lints.useless_options import why_remove
 from cpuctl.golang.conversions import parse_atoi, parse_bool
 from cpuctl.golang.durations import MILLISECOND
 from cpuctl.golang.text import GoError, quoted
@@ -84,14 +85,14 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
 
 def lint_options(subject: LintSubject) -> Iterator[Lint]:
     """Report options that this release does not know, that need a gate, or whose value is invalid."""
-    config, gates = subject.config, subject.gates
+    config = subject.config
     yield from _options(
-        CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, gates
+        CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, subject
     )
     if config.topology_manager_policy == "none":
         return  # the options are not read then
     options = config.topology_manager_policy_options
-    yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, gates)
+    yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, subject)
 
 
 def _options(
@@ -99,15 +100,16 @@ def _options(
     options: Mapping[str, str],
     known: Mapping[str, OptionHistory],
     stage_gates: Mapping[str, str],
-    gates: FeatureGates,
+    subject: LintSubject,
 ) -> Iterator[Lint]:
+    gates = subject.gates
     for name, value in options.items():
         stage = known[name].stage(gates.minor) if name in known else ""
         gate = stage_gates.get(stage)
         if not stage:
             yield _unknown_option(field, name, known, gates.minor)
         elif gate and not gates.enabled(gate):
-            yield _gated_option(field, name, stage, gate)
+            yield _gated_option(field, name, stage, gate, why_remove(subject, name))
         elif lint := _option_value(field, name, value, gates):
             yield lint
 
@@ -148,7 +150,8 @@ def _archived(field: str) -> Lint:
     )
 
 
-def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
+def _gated_option(field: str, name: str, stage: str, gate: str, useless: str) -> Lint:
+    """Report an option without its gate; with the gate, it may still be *useless*."""
     departs = (
         f"; according to KEP-4540, disabling the gate only disables the option ({OPTION_GROUPS})"
         if name == STRICT_RESERVATION
@@ -161,7 +164,7 @@ def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
         expected=f"{gate}=true",
         detected=f"{gate}=false",
         message=f"option {name} is {stage} in this release and needs the feature gate {gate}{departs}",
-        fix=f"featureGates: {{{gate}: true}}",
+        fix=f"remove {CPU_OPTIONS}.{name}: {useless}" if useless else f"featureGates: {{{gate}: true}}",
     )
 
 

@@ -76,7 +76,7 @@ def _split_cores(
     core = "performance core" if hybrid else "core"
     # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
-    by_count = "" if setting == (_CPUS,) else f", or {whole.bit_count()} CPUs in all instead"
+    by_count = "" if setting == (_CPUS,) else f", or reserve {whole.bit_count()} CPUs in total"
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-splits-p-core" if hybrid else "reserved-splits-core",

@@ -187,7 +187,7 @@ def blocked_allocation(
     match failure:
         case AllocationFailure.NOT_EXACT:
             return Rule.QUANTITY_FORM, (
-                "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it"
+                "a request of memory or huge pages is not written as a whole number of bytes, Ki, Mi or Gi"
             )
         case AllocationFailure.VIOLATES_GROUPS:
             nodes = "" if affinity is None else f" {nodes_text(affinity)}"

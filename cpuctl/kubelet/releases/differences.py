@@ -109,8 +109,8 @@ DIFFERENCES: Mapping[str, Difference] = {
         since=28,
         area="admission",
         before="an init container with restartPolicy Always is an ordinary init container",
-        after="an init container with restartPolicy Always is a sidecar, which needs the feature gate "
-        "SidecarContainers",
+        after="an init container with restartPolicy Always is a sidecar, unless the feature gate "
+        "SidecarContainers is off",
         source="KEP-753",
         evidence="documented",
     ),

@@ -8,6 +8,11 @@ from cpuctl.diagnostics import Severity
 from tests.support.config_lints import Case, Reported, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
+REMOVE = "remove cpuManagerPolicyOptions.align-by-socket"
+ALIGNED = "every socket is one NUMA node"
+INCOMPATIBLE = (
+    "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
+)
 CASES = [
     Case(
         "policy-name-case",
@@ -106,6 +111,38 @@ CASES = [
         expected="CPUManagerPolicyAlphaOptions=true",
         detected="CPUManagerPolicyAlphaOptions=false",
         fix="featureGates: {CPUManagerPolicyAlphaOptions: true}",
+    ),
+    *(
+        Case(
+            "option-without-gate",
+            Severity.ERROR,
+            "cpuManagerPolicyOptions.align-by-socket",
+            Reported(
+                config={
+                    **static({"align-by-socket": "true"}, feature_gates={}),
+                    "topology_manager_policy": policy,
+                },
+                machine=f"synthetic:{machine}",
+            ),
+            "option align-by-socket is alpha in this release and needs the feature gate"
+            " CPUManagerPolicyAlphaOptions",
+            expected="CPUManagerPolicyAlphaOptions=true",
+            detected="CPUManagerPolicyAlphaOptions=false",
+            fix=fix,
+        )
+        for policy, machine, fix in (
+            ("restricted", "2s4n8c2t", "featureGates: {CPUManagerPolicyAlphaOptions: true}"),
+            (
+                "restricted",
+                "2s2n8c2t",
+                f"{REMOVE}: it has no effect on this machine: {ALIGNED}",
+            ),
+            (
+                "single-numa-node",
+                "2s4n8c2t",
+                f"{REMOVE}: even with this gate, the kubelet would not start: {INCOMPATIBLE}",
+            ),
+        )
     ),
     Case(
         "option-value",

@@ -27,7 +27,7 @@ CASES = [
         "reserved CPU 1 shares a core with CPU 33, which is for pods",
         expected="0-1,32-33",
         detected="0-1,32",
-        fix="reservedSystemCPUs: 0-1,32-33, or 4 CPUs in all instead",
+        fix="reservedSystemCPUs: 0-1,32-33, or reserve 4 CPUs in total",
     ),
     Case(
         "reserved-splits-core",
@@ -37,7 +37,7 @@ CASES = [
         "reserved CPU 0 shares a core with CPU 32, which is for pods",
         expected="0,32",
         detected="0",
-        fix="reservedSystemCPUs: 0,32, or 2 CPUs in all instead",
+        fix="reservedSystemCPUs: 0,32, or reserve 2 CPUs in total",
     ),
     Case(  # reserving the whole core would leave no CPU for pods
         "reserved-splits-core",

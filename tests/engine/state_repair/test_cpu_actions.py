@@ -244,6 +244,21 @@ CASES = [
         replace(STATE, baselines={"p": {"a": cpus("1")}}),
     ),
     Case(
+        "a baseline that is lost is named as in the file, although its container has moved",
+        replace(STATE, entries={"p": {"a": cpus("0-1")}, "q": Q}, baselines={"p": {"a": cpus("0")}}),
+        replace(STATE, default_cpu_set=cpus("0,3-4,7")),
+        (
+            moved("CPU 0 is reserved", "p", "a", "0-1", "1,5"),
+            baseline(
+                "this kubelet does not keep the CPUs guaranteed at admission: the container can no longer "
+                "shrink below 1,5",
+                "p",
+                "a",
+                "0",
+            ),
+        ),
+    ),
+    Case(
         "baselines are lost if the file has to be written",
         replace(
             STATE,

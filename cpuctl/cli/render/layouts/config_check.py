@@ -82,7 +82,8 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
     )
     if node["cpuManagerPolicy"] == "none":
         return policies
-    exclusive = f"exclusive CPUs from {node['allocatableCPUs'] or 'none'}"
+    left = node["allocatableCPUs"]
+    exclusive = f"exclusive CPUs from {left}" if left else "no CPUs for exclusive use"
     return f"{policies}, reserved {named(CPUSet.parse(node['reservedCPUs']))}, {exclusive}"
 
 

@@ -43,7 +43,7 @@ _RULES = {
     "maskInequality": "no common NUMA node",
     "nodeFit": "not enough free on the node",
     "noSingleNode": "not enough free on one NUMA node",
-    "quantityForm": "form of a quantity",
+    "quantityForm": "not a whole number",
     "reusedCPUs": "NUMA nodes of reused CPUs",
     "widthFromCapacity": "more NUMA nodes than preferred",
 }

@@ -77,10 +77,12 @@ def _equivalent(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
     yield from groups.values()
 
 
-def _why(pod: FleetPod) -> str:
+def _why(pod: FleetPod, *, several: bool = False) -> str:
+    """Say what happens to a pod, or to *several* like it."""
     if pod["outcome"] in _UNREFUSED:
         problem = pod.get("claimProblem", "")
-        return f"goes to {pod['node']}" + (f" and does not start: {problem}" if problem else "")
+        go, do = ("go", "do") if several else ("goes", "does")
+        return f"{go} to {pod['node']}" + (f" and {do} not start: {problem}" if problem else "")
     return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
 
 
@@ -105,8 +107,9 @@ def _differs(pod: FleetPod) -> str:
     if wrongly := plugin["wronglyFiltered"]:
         messages = " or ".join(sorted({each["message"] for each in plugin["filtered"]}))
         names = few(wrongly["nodes"], wrongly["count"])
+        whose = f"({names}) whose {'kubelet' if wrongly['count'] == 1 else 'kubelets'} would"
         return (
-            f"the plugin filters out {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
+            f"the plugin filters out {counted(wrongly['count'], 'node')} {whose} "
             f"admit such a pod ({messages}): {wrongly['why']}"
         )
     if plugin["wronglyPassed"]:
@@ -117,7 +120,7 @@ def _differs(pod: FleetPod) -> str:
 def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
     first = pods[0]
     look = _STYLES[first["outcome"]]
-    yield Cell(f"{few([full_name(pod) for pod in pods])}: {_why(first)}", look.style)
+    yield Cell(f"{few([full_name(pod) for pod in pods])}: {_why(first, several=len(pods) > 1)}", look.style)
     if differs := _differs(first):
         yield Cell(f"  {differs}")
     if first["replacement"]:
@@ -193,9 +196,9 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
     if alone:
         yield Cell("no recordings: only the scheduler's decision, no kubelet was asked")
     if wrongly := summary["wronglyFiltered"]:
-        yield Cell(f"the plugin filters out kubelets that would admit {counted(wrongly, 'pod')}")
+        yield Cell(f"pods that the plugin keeps off a node whose kubelet would admit them: {wrongly}")
     if wrongly := summary["wronglyPassed"]:
-        yield Cell(f"the plugin accepts kubelets that reject {counted(wrongly, 'pod')}")
+        yield Cell(f"pods that the plugin allows on a node whose kubelet rejects them: {wrongly}")
     parts = [f"{summary['scheduled']} scheduled" if alone else f"{summary['admitted']} admitted"]
     for count, word in (
         (summary["pending"], "pending"),

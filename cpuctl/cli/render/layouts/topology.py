@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
+from cpuctl.answering.cpu_columns import CPU_COLUMNS, DEFAULT_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Picture, Table
 from cpuctl.cli.render.findings import FILES, finding_lines, findings_block
 from cpuctl.cpuset import CPUSet
@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     )
 
 _NOT_RECORDED = "not recorded"
-_DEFAULT_COLUMNS: Final[Sequence[ColumnName]] = (
-    "CPU",
-    "NODE",
-    "SOCKET",
-    "CORE",
-    "L1D",
-    "L1I",
-    "L2",
-    "L3",
-    "ONLINE",
-)
-
 _MASKS: Final[Sequence[tuple[str, Literal["online", "isolated", "nohzFull"]]]] = (
     ("online", "online"),
     ("isolated", "isolated"),
@@ -63,7 +51,7 @@ def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:
     if "memory" in document:
         yield from memory_blocks(document["memory"], wide=wide)
     if wide:
-        yield _cpu_table(document, _DEFAULT_COLUMNS)
+        yield _cpu_table(document, DEFAULT_COLUMNS)
     kubelet = document["kubelet"]
     if "error" not in kubelet and kubelet["differences"]:
         differences = (Cell(f"- {difference}", "yellow") for difference in kubelet["differences"])

@@ -171,7 +171,7 @@ CASES = [
     Case(
         "a quantity that is not a whole number",
         Rule.QUANTITY_FORM,
-        "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it",
+        "a request of memory or huge pages is not written as a whole number of bytes, Ki, Mi or Gi",
         WITH_MEMORY,
         (named("a", whole(1, memory="1.5Gi"), static=True),),
         memory_config(),

@@ -167,7 +167,7 @@ FAILURES = [
         {"memory": 4},
         (),
         Rule.QUANTITY_FORM,
-        "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it",
+        "a request of memory or huge pages is not written as a whole number of bytes, Ki, Mi or Gi",
         failure=AllocationFailure.NOT_EXACT,
     ),
     Case(

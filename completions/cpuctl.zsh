@@ -139,7 +139,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise none.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
@@ -178,7 +178,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise none.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--events)'--events='[Events (kubectl get events -o json)\: explain the pod that was rejected last.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
@@ -208,7 +208,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise none.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
@@ -241,7 +241,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise none.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
@@ -554,7 +554,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
@@ -580,7 +580,7 @@ _cpuctl_run() {
             _arguments \
                 '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The node, as for other commands\: the source of the state files, and the machine that --map and --svg draw.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--map)'--map'[Draw the machine with the owner of each CPU.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
@@ -594,7 +594,7 @@ _cpuctl_run() {
             _arguments \
                 '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
                 '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
@@ -614,7 +614,7 @@ _cpuctl_run() {
             ;;
         'checkpoint diff')
             _arguments \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -626,7 +626,7 @@ _cpuctl_run() {
         'checkpoint migrate')
             _arguments \
                 '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands, on which the result is verified. Default\: none.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its state files are used and, with kubelet options but no -m, its machine.]:DIR:_files -/' \
@@ -651,7 +651,7 @@ _cpuctl_run() {
             _arguments \
                 '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are used.]:DIR:_files -/' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
@@ -710,7 +710,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -732,7 +732,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory with its mounted /sys and /proc; not a recording (see --replay).]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--replay)'--replay='[Play a file written by --record or -o jsonl; with --once, show its last sample.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -758,7 +758,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
@@ -785,7 +785,7 @@ _cpuctl_run() {
         'watch')
             _arguments \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -815,7 +815,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -837,7 +837,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory with its mounted /sys and /proc; not a recording.]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \

@@ -62,3 +62,6 @@ FORMER_NAMES = (
     ("--warnings-as-errors", "--strict"),
 )
 """The options' names in the previous release, with their current names: accepted for one release."""
+
+PODS_OF_NODE: Final = "kubectl get pods -A --field-selector spec.nodeName=NODE -o json"
+"""What lists the running pods of one node for ``--pods``."""

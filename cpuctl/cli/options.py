@@ -150,7 +150,7 @@ RunningPodsOption = Annotated[
     typer.Option(
         option_names.PODS,
         metavar="FILE",
-        help="The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.",
+        help=f"The pods running on the node ({option_names.PODS_OF_NODE}), or MUST-GATHER#NODE.",
         rich_help_panel=INPUT,
     ),
 ]

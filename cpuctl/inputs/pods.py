@@ -191,7 +191,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
         raise UsageError(
             f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
             where=f"{option_names.PODS} {source_name(name)}",
-            hint="list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json",
+            hint=f"list one node's pods with {option_names.PODS_OF_NODE}",
         )
     # Among pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cpuctl.messages.message import Message, Speaker, Text
 
-_FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods RUNNING -f PODS"
+_FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f PODS"
 _CLAIMS = "cpuctl explain {pod} -f PODS_AND_CLAIMS -m NODE"
 _PLUGIN = f"{_FLEET} --scheduler-plugin noderesourcetopologymatch"
 
@@ -84,6 +84,6 @@ SCHEDULING = (
         "object whose fingerprint matches the pods on the node",
         fix="check that the exporter runs on the node and writes fingerprints, and let a single scheduler "
         "bind all pods of the node",
-        commands=("cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS --pods RUNNING", _PLUGIN),
+        commands=("cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS --pods ALL_PODS", _PLUGIN),
     ),
 )

@@ -323,7 +323,7 @@ def _never_stored(limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
             whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
             departs = f" (KEP-2837 allows defaults for type Pod: {POD_DEFAULTS})" if whole else ""
             name = f"{each.namespace}/{each.name}"
-            yield f"the API server rejects LimitRange {name}: {problem}{departs}"
+            yield f"the API server rejects LimitRange {name}, so it is not applied: {problem}{departs}"
 
 
 def _devices(
@@ -392,7 +392,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     if len(nodes) > 1:
         yield (
             f"the pods run on {len(nodes)} nodes ({few(nodes)}), but are planned as if all ran on this node "
-            "(list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json)"
+            f"(list one node's pods with {option_names.PODS_OF_NODE})"
         )
 
 

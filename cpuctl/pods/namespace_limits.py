@@ -88,9 +88,14 @@ class LimitRange(NamedTuple):
 
 def limit_range_steps(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
     """Yield the changes by the LimitRanges of the pod's namespace, by name; none apply to static pods."""
-    here = () if pod.static else (each for each in limit_ranges if each.namespace == pod.namespace)
-    for limit_range in sorted(here, key=lambda each: each.name):
-        yield limit_range.step()
+    if not pod.static:
+        yield from (each.step() for each in applied(limit_ranges, pod.namespace))
+
+
+def applied(limit_ranges: Iterable[LimitRange], namespace: str) -> list[LimitRange]:
+    """Return those that an API server has for a namespace, by name: it never stores one with problems."""
+    here = (each for each in limit_ranges if each.namespace == namespace and not each.problems)
+    return sorted(here, key=lambda each: each.name)
 
 
 _WORDS = {"min": "min", "max": "max", "default": "default", "default_request": "default request"}

@@ -47,7 +47,15 @@ metadata: {name: bounds, namespace: telco}
 spec:
   limits:
   - {type: Container, default: {memory: 512Mi}, max: {cpu: 4}}
-  - {type: Pod, max: {cpu: 8}, default: {cpu: 1}}
+  - {type: Pod, max: {cpu: 8}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: refused, namespace: telco}
+spec:
+  limits:
+  - {type: Container, default: {memory: 128Mi}, max: {cpu: 1}}
+  - {type: Pod, default: {cpu: 1}}
 ---
 apiVersion: v1
 kind: ResourceQuota

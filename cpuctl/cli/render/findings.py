@@ -180,7 +180,7 @@ _PLACEHOLDERS = {
     f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes, unknown here "
     "(ps -ww -o args= -C kubelet prints them)",
     f"{option_names.KUBELET_CONFIG} FILE": f"the kubelet's configuration, not found here{_ANOTHER}",
-    f"{option_names.PODS} FILE": "the pods running on the node (kubectl get pods -A -o json > FILE)",
+    f"{option_names.PODS} FILE": f"the pods running on the node ({option_names.PODS_OF_NODE} > FILE)",
     f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",
 }
 

@@ -236,7 +236,7 @@ def _named(
     if ids and case.owners.pods is None:
         return NotRepaired(
             "the file identifies containers by ID, and their names are unknown",
-            "pass the pods with their container IDs: --pods FILE, as printed by kubectl get pods -o json",
+            "pass the pods with their container IDs: --pods FILE",
         )
     entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
     actions = []

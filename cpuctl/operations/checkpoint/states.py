@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cpuctl import state_names
+from cpuctl import option_names, state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, PodName
 from cpuctl.errors import InputError
@@ -186,7 +186,7 @@ def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
         if isinstance(found, CPUStateFile) and case.owners.all_gone({*found.entries, *found.pod_entries}):
             yield (
                 f"no pod in {each.source} is among those in {pods}: are these all pods of this node? "
-                "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json)"
+                f"({option_names.PODS_OF_NODE})"
             )
 
 

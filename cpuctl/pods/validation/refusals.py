@@ -7,7 +7,7 @@ all of them are reported. ResourceQuotas depend on the pods before: ``governing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.diagnostics import Severity
@@ -50,10 +50,15 @@ def _errors(draft: PodDraft, pod: Pod, rules: ServerRules) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each) for each in found if each.severity is Severity.ERROR))
 
 
-def beyond_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
+def beyond_limit_ranges(pod: Pod, limit_ranges: Sequence[LimitRange]) -> Iterator[str]:
     """Yield the refusals of *pod* by each LimitRange of its namespace."""
-    for limit_range in sorted(limit_ranges, key=lambda each: each.name):
-        if limit_range.namespace == pod.namespace and (texts := limit_range.violations(pod)):
+    if not limit_ranges:
+        return
+
+    from cpuctl.pods.namespace_limits import applied
+
+    for limit_range in applied(limit_ranges, pod.namespace):
+        if texts := limit_range.violations(pod):
             yield f'pods "{pod.name}" is forbidden: {_listed(texts)}'
 
 

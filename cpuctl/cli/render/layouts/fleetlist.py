@@ -238,7 +238,7 @@ def error_text(node: UnreadableNode) -> str:
 def running_pods(command: str, node: str) -> Iterator[Cell]:
     """Explain the file of running pods in a command about one node: a list of all pods is not accepted."""
     if f"{option_names.PODS} FILE" in command:
-        of_node = f"kubectl get pods -A --field-selector spec.nodeName={node} -o json"
+        of_node = option_names.PODS_OF_NODE.replace("NODE", node)
         yield Cell(f"FILE: the pods running on {node} ({of_node} > FILE)")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts import explanation
 from cpuctl.phrases import counted
@@ -30,7 +31,8 @@ PLACEHOLDERS = {
     "NAMESPACE_OBJECTS": "the namespace's LimitRanges and ResourceQuotas (kubectl get -o yaml)",
     "NODE": "a recording (cpuctl capture); on the node itself, omit -m NODE",
     "CONFIG": "the kubelet's configuration",
-    "RUNNING": "the running pods (kubectl get pods -A -o json)",
+    "RUNNING": f"the running pods ({option_names.PODS_OF_NODE})",
+    "ALL_PODS": "the running pods of all nodes (kubectl get pods -A -o json)",
     "NODES": "the Nodes (kubectl get nodes -o json)",
     "RECORDINGS": "recordings of the nodes (cpuctl capture)",
     "OBJECTS": "the NodeResourceTopologies (kubectl get noderesourcetopologies -o json)",

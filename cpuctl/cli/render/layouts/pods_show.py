@@ -188,8 +188,8 @@ def _read_amount(reading: Read) -> Cell:
 def _limit_range_problems(limit_ranges: Sequence[LimitRange]) -> Iterator[Cell]:
     for each in limit_ranges:
         for problem in each["problems"]:
-            text = f"The API server rejects LimitRange {full_name(each)}: {problem}"
-            yield Cell(text, "red")
+            name = full_name(each)
+            yield Cell(f"The API server rejects LimitRange {name}, so it is not applied: {problem}", "red")
 
 
 def _quotas(quotas: Sequence[Quota]) -> Table:

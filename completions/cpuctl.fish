@@ -691,7 +691,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Show the live load on 
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a report -d 'Write a full report on a node as one HTML page.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a watch -d 'Watch a node, and report every finding and change.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s cgroups, and correct their CPU sets.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers from the container runtime (NRI).'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers as a plugin of the runtime (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'Show CPUs as devices (DRA), and dry-run resource claims.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that other commands can read.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'List, check, compare and plan many nodes at once.'

@@ -44,7 +44,7 @@ _cpuctl_commands() {
                 'report:Write a full report on a node as one HTML page.'
                 'watch:Watch a node, and report every finding and change.'
                 'cgroups:Show the kubelet'\''s cgroups, and correct their CPU sets.'
-                'nri:Set the CPUs of containers from the container runtime (NRI).'
+                'nri:Set the CPUs of containers as a plugin of the runtime (NRI).'
                 'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
                 'capture:Record a node in one archive that other commands can read.'
                 'fleet:List, check, compare and plan many nodes at once.'

@@ -155,7 +155,7 @@ class Change(TypedDict):
 
 class ExclusiveCPUs(TypedDict):
     assigned: bool
-    """Whether this node assigns exclusive CPUs to it."""
+    """Whether this node assigns exclusive CPUs to it, if the kubelet admits the pod."""
     qualifies: bool
     """Whether a node with the static policy would."""
     count: int

@@ -300,15 +300,12 @@ def _outside(
 def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
     unused = expected - observed.running_on
     if unused and observed.effective in (None, expected):
-        number = len(observed.tasks)
-        threads = "its only thread cannot" if number == 1 else f"none of its {number} threads can"
-        pinned = "it is" if number == 1 else "they are"
         yield Finding(
             severity=Severity.NOTE,
             code="cpus-unused",
             place=NodePart.of(observed),
-            message=f"{are(unused)} exclusive to the container, but {threads} run on "
-            f"{'them' if len(unused) > 1 else 'it'}: {pinned} pinned to {named(observed.running_on)}",
+            message=f"{are(unused)} exclusive to the container, but none of its threads can run on "
+            f"{'them' if len(unused) > 1 else 'it'} (pinned to {named(observed.running_on)})",
             expected=str(expected),
             detected=str(observed.running_on),
         )

@@ -36,7 +36,7 @@ _NODE = {
     "report": Entry("report", "Write a full report on a node as one HTML page."),
     "watch": Entry("watch", "Watch a node, and report every finding and change."),
     "cgroups": Entry("cgroups", "Show the kubelet's cgroups, and correct their CPU sets."),
-    "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),
+    "nri": Entry("nri", "Set the CPUs of containers as a plugin of the runtime (NRI)."),
     "dra": Entry("dra", "Show CPUs as devices (DRA), and dry-run resource claims."),
     "capture": Entry("capture", "Record a node in one archive that other commands can read."),
 }

@@ -85,6 +85,13 @@ def remember_all(written: Mapping[Path, Path | None]) -> None:
         remember_written(str(path), str(backup or ""))
 
 
+def report_written(written: Mapping[Path, Path | None], style: Style) -> None:
+    """Remember files that were written, and name them."""
+    remember_all(written)
+    for path, backup in written.items() if style.for_people else ():
+        note(f"note: written: {path}{f' (backup {backup})' if backup else ''}", style)
+
+
 def forget_written() -> None:
     """Forget the files of an earlier run."""
     _written.clear()

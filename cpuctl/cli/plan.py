@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
     QuietOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Style, emit, note, remember_all
+from cpuctl.cli.output import Style, emit, note, report_written
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
@@ -165,7 +165,7 @@ Pods are admitted one after the other, in the order given (or --order), on an em
 the node as its kubelet left it. Nothing is changed on the node.
 
 CORE shows whether a container has all CPUs of its cores; L3, NUMA and SOCKET whether all its CPUs are in one
-L3 cache, NUMA node and socket.
+L3 cache, NUMA node and socket, as the kubelet counts them (cpuctl topology shows where the kernel differs).
 
 --capacity shows what else fits, even without pods; --repeat shows how many copies fit, --compare what changes
 between two kubelets. The number of attempts is limited; the output shows whether the limit was reached.
@@ -235,7 +235,7 @@ def plan(
             planning = _read(inputs, sources, pods_needed=needed, written=bool(write_state))
         planned = _planned(planner_of(planning), compare, style)
         print_sources(planning.sources, style)
-        _write(write_state, planning, planned, force=force)
+        _write(write_state, planning, planned, style, force=force)
     _answer(planning, planned, pictures, publisher, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
@@ -319,10 +319,10 @@ def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
         draw(pictures, planning, planned.document, planned.node)
 
 
-def _write(directory: str, planning: Planning, planned: "Planned", *, force: bool) -> None:
+def _write(directory: str, planning: Planning, planned: "Planned", style: Style, *, force: bool) -> None:
     from cpuctl.operations.state_writing import write_state
 
-    remember_all(write_state(directory, planned.node, planning.kubelet, force=force))
+    report_written(write_state(directory, planned.node, planning.kubelet, force=force), style)
 
 
 def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:

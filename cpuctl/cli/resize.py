@@ -22,7 +22,7 @@ from cpuctl.cli.options import (
     ServerVersionOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Output, Style, emit, remember_all
+from cpuctl.cli.output import Output, Style, emit, report_written
 from cpuctl.cli.planning_options import ResizingCommand, planning_inputs
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
@@ -127,7 +127,7 @@ def resize(
         resizes = resize_pods(planning, requested, resize_semantics)
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
-            remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
+            report_written(write(write_state, resizes.node, planning.kubelet, force=force), style)
     document = _answer(planning, requested, resizes)
     emit(document, style)
     if not exit_zero and not _done(document):

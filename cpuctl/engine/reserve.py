@@ -311,7 +311,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
 def _unsplittable(kept: Quantity) -> str:
     """Return why no reservation can equal an amount; empty if one can."""
     if kept.sign <= 0:
-        none = "no memory is reserved, but the Static policy requires some"
+        none = "no memory is reserved, but the Memory Manager's Static policy requires some"
         return f"{none}: set {MEMORY_SETTINGS}"
     if kept.nano % _BYTE:
         fraction = f"{kept} of memory are reserved, which is not a whole number of bytes"

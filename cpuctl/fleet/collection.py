@@ -58,6 +58,9 @@ def collect(names: Sequence[str]) -> Collection:
             "specify recordings, directories or patterns, @FILE for a list of them, or - for a list on stdin"
         )
         raise UsageError("no recordings specified", hint=hint)
+    if not names[1:]:
+        # Among others, it is an unreadable node, and the others are processed.
+        refuse_missing(names[0])
     passed_over: list[str] = []
     sources = dict.fromkeys(source for name in names for source in _sources(name, passed_over))
     if not sources:
@@ -83,10 +86,7 @@ def _list_name(name: str) -> str:
 
 
 def refuse_missing(name: str) -> None:
-    """Raise InputError for a name of a collection that matches nothing.
-
-    Among others, it would be an unreadable node.
-    """
+    """Raise InputError for a name of a collection that matches nothing."""
     path, sign, _ = name.rpartition("#")
     of_node = sign and Path(path).exists()
     if not (_is_list(name) or has_magic(name) or of_node or name == LIVE or name.startswith(SYNTHETIC)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ def load_pod_resources(
         return lambda: found
     from cpuctl.machine.pod_resources.live_answers import ask_kubelet
 
-    sources.add("podResources", name, "live")
+    sources.add("podResources", name, "live" if os.path.lexists(name) else "given")
     return lambda: ask_kubelet(name, expected)
 
 

@@ -407,7 +407,7 @@ def _parse_figures(text: str) -> Figures:
     found = _FIGURES.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"found {text!r}, expected a form such as 2s4n16c2t, or 8p2t+12e1t for two core types"
+            f"expected a form such as 2s4n16c2t, or 8p2t+12e1t for two core types, found {text!r}"
         )
     sockets, nodes, kinds = found.groups()[:3]
     return Figures(

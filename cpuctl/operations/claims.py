@@ -113,6 +113,8 @@ def node_claims(
     driver = Driver(loaded.machine, loaded.settings, fixed=fixed)
     rules = ClaimRules() if loaded.gates is None else ClaimRules.of(loaded.gates)
     node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided - {DRIVER})
+    # Its devices are published or computed: if there are none, all CPUs are reserved.
+    node.know_drivers((DRIVER,))
     if loaded.gates is not None:
         node.kubelet = node_rules(loaded.gates)
     if loaded.settings.node_allocatable_mapping and not rules.counts:

@@ -348,9 +348,11 @@ class LintRun:
         if item is not None and item.template is not None and linted.looked_at:
             self.custom_resources[f"{item.kind}.{item.group}/{item.name}"] = None
         machine = self.machines is not None and _is_machine(item)
-        self.objects += machine or (linted.looked_at and not linted.again)
+        # An object of another kind is rejected as a static pod.
+        checked = linted.looked_at or bool(linted.findings)
+        self.objects += machine or (checked and not linted.again)
         governing = item is not None and is_governing(item)
-        self.others += bool(linted.kind) and not linted.looked_at and not governing and not machine
+        self.others += bool(linted.kind) and not checked and not governing and not machine
 
     def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
         if linted.item is not None and not self.setting.rules.static:

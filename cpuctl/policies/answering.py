@@ -93,7 +93,7 @@ class Server:
     def _description(self) -> Answer:
         kind = type(self.policy)
         return {
-            "doc": inspect.getdoc(kind) or "",
+            "doc": (inspect.getdoc(kind) or "").replace("``", ""),
             "source": str(kind.source),
             "alignment": str(kind.alignment),
             "steps": [step for step in STEPS if writes(self.policy, step)],

@@ -37,12 +37,20 @@ def test_every_claim_has_a_row_and_unsatisfied_pods_a_reason(cpuctl: Cpuctl, man
         ["default/big", "-", "-", "-", "not", "satisfied", "-", "-"],
     ]
     assert (blank, rest) == ("", "CPUs of containers without a claim: 2-15,18-31")
-    assert following.startswith("Next, to see why and what would help: cpuctl explain default/big ")
+    assert following.startswith("Next, to see which devices match: cpuctl explain default/big ")
     assert why == (
         "default/big: not satisfied: claim default/many, request cpus: requests 1 device, 2 match, 0 have "
         "enough capacity left (dra.cpu/cpu: 17 requested, at most 16 left on one device)"
     )
     assert cpuctl("dra", "allocate", manifest, *MACHINE, "--exit-zero").code == 0
+
+
+def test_a_driver_without_devices_satisfies_no_claim(cpuctl: Cpuctl, manifest: str) -> None:
+    """If all CPUs are reserved, it is known that it publishes none."""
+    result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q", "--reserved-cpus", "0-31")
+    assert result.code == 3
+    assert "default/web: not satisfied: claim default/four, request " in result.out
+    assert "undetermined" not in result.out
 
 
 def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:

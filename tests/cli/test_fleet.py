@@ -103,6 +103,13 @@ def test_a_missing_earlier_run_is_an_error(fleet: Path, cpuctl: Cpuctl) -> None:
     )
 
 
+@pytest.mark.parametrize("words", [("list",), ("check",), ("report",), ("plan", "-T", "a=1/1")], ids=str)
+def test_a_missing_path_alone_is_an_error_and_not_a_node(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", *words, "/no/such/recordings/")
+    assert (result.code, result.out) == (4, "")
+    assert result.err == "error: /no/such/recordings/: cannot be read: no such file or directory\n"
+
+
 @pytest.mark.parametrize("verb", ["list", "check"])
 def test_an_interrupt_keeps_finished_answers(verb: str, tmp_path: Path) -> None:
     sources = "".join(f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))

@@ -34,6 +34,9 @@ def test_a_socket_that_does_not_answer_is_reported(cpuctl: Cpuctl, tmp_path: Pat
     assert (code, codes) == (3, [])
     assert {"no such file or socket" in each["missing"] for each in unchecked} == {True}
     assert unchecked[0]["checks"] == ["answers"]
+    missing = cpuctl(*NODE, "--pod-resources", "nope.json")
+    assert "nope.json: no such file or socket" in missing.out
+    assert "nope.json" not in missing.err
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ def test_the_fix_of_a_finding_is_for_the_kubelet_that_runs(tmp_path: Path, cpuct
     assert fixes["stale-entry"] == f"{verify} && systemctl restart kubelet"
     shown = cpuctl(*words[:-2]).out
     assert f"\n  fix, on the node: {fixes['stale-entry']}\n" in shown
-    assert "\nFILE: the pods running on the node (kubectl get pods -A -o json > FILE)\n" in shown
+    of_node = "kubectl get pods -A --field-selector spec.nodeName=NODE -o json"
+    assert f"\nFILE: the pods running on the node ({of_node} > FILE)\n" in shown
 
 
 def test_the_fix_on_a_node_names_neither_files_from_here_nor_the_release_of_an_upgrade(

@@ -114,7 +114,7 @@ def test_huge_pages_cannot_be_reserved_as_memory() -> None:
 
 
 SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
-NOTHING_KEPT = f"no memory is reserved, but the Static policy requires some: set {SETTINGS}"
+NOTHING_KEPT = f"no memory is reserved, but the Memory Manager's Static policy requires some: set {SETTINGS}"
 NOT_WHOLE = (
     "1500m of memory are reserved, which is not a whole number of bytes, and no reservedMemory "
     f"can equal it: fix {SETTINGS}"

@@ -163,7 +163,7 @@ def test_ids_are_numbered_as_by_firmware() -> None:
 
 
 REFUSALS = [
-    ("", "", "found '', expected a form such as 2s4n16c2t"),
+    ("", "", "expected a form such as 2s4n16c2t, or 8p2t+12e1t for two core types, found ''"),
     ("2s", "2s", "expected a form"),
     ("4n2s8c", "4n2s8c", "expected a form"),
     ("0c", "0c", "sockets, cores and threads must be at least 1"),

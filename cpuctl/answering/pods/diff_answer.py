@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.pods.show_answer import CgroupView, pod_answer
 from cpuctl.engine.pod_facts import PodFacts
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
@@ -170,7 +171,7 @@ def _cgroup(name: str, cgroup: answers.Cgroup) -> Iterator[_Item]:
 
 def _pinning(name: str, claim: answers.ExclusiveCPUs) -> _Item:
     if claim["assigned"]:
-        return _Item("pinning", name, f"{claim['count']} exclusive CPUs")
+        return _Item("pinning", name, f"{counted(claim['count'], 'exclusive CPU')} if admitted")
     return _Item("pinning", name, "shared", f"shared, because {claim['whyShared']}")
 
 

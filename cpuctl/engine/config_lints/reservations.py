@@ -144,7 +144,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.ERROR,
             code="reserved-memory-none",
             place=_MEMORY,
-            message="no memory is reserved, but the Static policy requires some",
+            message="no memory is reserved, but the Memory Manager's Static policy requires some",
             fix=f"set {MEMORY_SETTINGS}; then, {_RESERVE}",
         )
     for item in config.reserved_memory:

@@ -19,6 +19,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.documents.text_errors import describe
+from cpuctl.errors import InputError
 from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.machine.model import MAX_NUMA_NODES
 from cpuctl.machine.pod_resources.json_answers import ALLOCATABLE, LIST, devices_of, either
@@ -146,6 +147,7 @@ def read_devices(text: bytes, source: str) -> ReadDevices:
     if not isinstance(first.value, dict):
         raise first.expected(SHAPES)
     if "kind" in first.value or "resources" in first.value:
+        _require_devices(first)
         if len(cursors) > 1:
             raise cursors[1].error(f"expected one object of kind {KIND}, found a second document")
         return ReadDevices(_decode(first))
@@ -153,9 +155,16 @@ def read_devices(text: bytes, source: str) -> ReadDevices:
     return ReadDevices(inventory, in_use_known)
 
 
+def _require_devices(first: Cursor) -> None:
+    try:
+        first.required("kind").one_of([KIND])
+    except InputError as error:
+        hint = error.hint or "cpuctl topology devices shows a draft"
+        raise InputError(error.message, where=error.where, hint=hint) from None
+
+
 def _decode(devices: Cursor) -> DeviceInventory:
     devices.refuse_others(("apiVersion", "kind", "resources"))
-    devices.required("kind").one_of([KIND])
     devices.required("apiVersion").one_of([API_VERSION])
     resources = devices.required("resources")
     groups = {name: _inventory_groups(name, groups) for name, groups in resources.members().items()}

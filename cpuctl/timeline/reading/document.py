@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
-from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
@@ -59,15 +59,23 @@ class TimelineLoaders(Record):
     file: ReadFile
 
 
+def _require_timeline(root: Cursor) -> None:
+    try:
+        root.required("kind").one_of([KIND])
+    except InputError as error:
+        hint = "cpuctl replay -h shows how to create a timeline, and what else can be replayed"
+        raise InputError(error.message, where=error.where, hint=error.hint or hint) from None
+
+
 def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> Timeline:
     """Read a timeline; raise InputError with file, line and path for an invalid value."""
     documents = load_documents(text, source)
     root = Cursor.at_root(documents[0])
+    _require_timeline(root)
     if len(documents) > 1:
         raise Cursor.at_root(documents[1]).error(
             f"expected one object of kind {KIND}, found a second document"
         )
-    root.required("kind").one_of([KIND])
     root.required("apiVersion").one_of([API_VERSION])
     refuse_others(root, _MEMBERS)
     machine = _machine(root.required("machine"), outside.machine)

@@ -74,7 +74,7 @@ def error(code: str, message: str, *, expected: str = "", detected: str = "", fi
 
 NONE_KEPT = error(
     "none",
-    "no memory is reserved, but the Static policy requires some",
+    "no memory is reserved, but the Memory Manager's Static policy requires some",
     fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then, {SPLIT}",
 )
 

@@ -16,6 +16,13 @@ from cpuctl.phrases import byte_text
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
 
+_CHANGED = {
+    "numaNodes": "the NUMA nodes",
+    "hugePages": "the number of huge pages",
+    "reserved": "reservedMemory",
+}
+"""Causes of differences from the file, as they are called in a sentence."""
+
 
 def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]:
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
@@ -80,7 +87,7 @@ def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
         )
     else:
         misfit = ", and the memory of pods no longer fits" if drift["podsNoLongerFit"] else ""
-        yield Lines((Cell(f"Memory has changed by more than is normal after a reboot{misfit}.", "yellow"),))
+        yield Lines((Cell(f"{_changed(drift)}{misfit}.", "yellow"),))
     if wide:
         names = ("NODE", "RESOURCE", "FIELD", "IN THE FILE", "NOW", "CAUSE")
         columns = tuple(Column(name, "right" if name in ("IN THE FILE", "NOW") else "left") for name in names)
@@ -96,6 +103,18 @@ def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
             for change in drift["changes"]
         )
         yield Table(columns, rows)
+
+
+def _changed(drift: answers.MemoryDrift) -> str:
+    """Say what differs from the file, other than by what is normal after a reboot."""
+    causes = {change["cause"] for change in drift["changes"]}
+    if "memory" in causes:
+        return "Memory has changed by more than is normal after a reboot"
+    changed = [words for cause, words in _CHANGED.items() if cause in causes]
+    if not changed:
+        return "Memory has changed only by an amount that is normal after a reboot"
+    listed = " and ".join([", ".join(changed[:-1]), changed[-1]] if changed[1:] else changed)
+    return f"Since the file was written, {listed} changed"
 
 
 def _amount(amount: int | None) -> str:

@@ -40,7 +40,7 @@ def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*(f"warning: {each}" for each in document["warnings"]))
     yield Lines.of(shared_line(document))
     if command := document.get("next"):
-        yield next_line("to see why and what would help", command)
+        yield next_line("to see which devices match", command)
 
 
 def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:

@@ -130,13 +130,13 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
     if placements := group.get("placements"):
         if placements["differ"] is None:
             yield Cell(
-                "  placement of the pods unknown: check whether the kubelets start (cpuctl fleet check)",
+                "Placement of the pods unknown: check whether the kubelets start (cpuctl fleet check)",
                 "yellow",
             )
         elif placements["differ"]:
-            yield Cell(f"  places pods differently: {few(placements['pods'])}", "yellow")
+            yield Cell(f"Group {place} places pods differently: {few(placements['pods'])}", "yellow")
         else:
-            yield Cell("  places the pods the same way")
+            yield Cell(f"Group {place} places the pods as group {other} does.")
 
 
 def _difference(difference: FactDifference, other: str) -> str:

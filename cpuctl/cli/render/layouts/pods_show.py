@@ -132,7 +132,8 @@ def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
         if claim["assigned"]:
-            yield Cell(f"{container['name']}: {counted(claim['count'], 'exclusive CPU')}", "green")
+            cpus = counted(claim["count"], "exclusive CPU")
+            yield Cell(f"{container['name']}: {cpus} if the kubelet admits the pod", "green")
         elif claim["qualifies"]:
             cpus = counted(claim["count"], "exclusive CPU")
             yield Cell(f"{container['name']}: qualifies for {cpus}, but {claim['whyShared']}")

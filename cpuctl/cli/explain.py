@@ -1,8 +1,8 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
+import os
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +28,8 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, Messages
+    from cpuctl.operations.messages import MessageSearch
+    from cpuctl.pods.model import StoredPod
 
 app = command_group()
 
@@ -136,8 +138,8 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     from cpuctl.answering.explain.messages_answer import messages_document
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.explain import NothingToExplainError
-    from cpuctl.operations.messages import find_messages, message_lines, named_pod
+    from cpuctl.operations.message_commands import message_command
+    from cpuctl.operations.messages import find_messages, message_lines
 
     kubelet = inputs.kubelet
     refuse_stdin_twice(*texts, *inputs.filenames, inputs.machine, kubelet.config, inputs.state, inputs.pods)
@@ -146,30 +148,37 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     except ValueError as error:
         raise UsageError(str(error), where=kubelet.version_option) from None
     search = find_messages(message_lines(texts))
-    if not search.found and len(texts) == 1 and Path(texts[0]).is_file():
+    if not search.found and len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113  # any text
         note(f"note: to read the file: cpuctl explain --message - < {shlex.quote(texts[0])}", style)
     explanation = None
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
+        explanation = _pod_of_messages(search, inputs, pod, style)
+    return messages_document(
+        search, version, lambda command, named: message_command(command, named, inputs), explanation
+    )
 
-        def requested(planning: Planning) -> str:
-            return pod or named_pod(search, (*planning.incoming, *planning.initial.running))
 
-        try:
-            explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
-        except NothingToExplainError as error:
-            note(f"note: {error.message}; {error.hint}", style)
-    named = {
-        "NODE": [] if inputs.machine == "live" else [inputs.machine],
-        **({} if kubelet.config is None else {"CONFIG": [kubelet.config]}),
-        "PODS": inputs.filenames,
-        "RUNNING": [inputs.pods],
-    }
-    # Standard input is read only once, so the placeholder stays if that was the source.
-    given = {
-        word: " -f ".join(shlex.quote(name) for name in names if name and name != "-")
-        for word, names in named.items()
-    }
-    return messages_document(search, version, given, explanation)
+def _pod_of_messages(
+    search: "MessageSearch", inputs: PlanningInputs, pod: str, style: Style
+) -> "Explanation | None":
+    """Explain the pod that the command line or the messages name; without one, say which is explained."""
+    from cpuctl.operations.explain import NothingToExplainError
+    from cpuctl.operations.messages import choice_of_pod, named_pod
+
+    given: list[StoredPod] = []
+
+    def requested(planning: Planning) -> str:
+        given.extend((*planning.incoming, *planning.initial.running))
+        return pod or named_pod(search, given)
+
+    try:
+        explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
+    except NothingToExplainError as error:
+        note(f"note: {error.message}; {error.hint}", style)
+        return None
+    if "pod" in explanation and not pod and (unnamed := choice_of_pod(search, given)):
+        note(f"note: {unnamed}: explaining the first pod that is not admitted", style)
+    return explanation
 
 
 def _explanation(

@@ -22,8 +22,8 @@ ADMISSION = (
         ),
         meaning="no set of NUMA nodes on the node can provide the pod's CPUs, memory and devices as "
         f"topologyManagerPolicy requires; {_LOOP}",
-        fix="request no more than one NUMA node has free, or use topologyManagerPolicy: best-effort, or "
-        "topologyManagerScope: pod",
+        fix="request no more than one NUMA node has free, or use topologyManagerPolicy: best-effort, or, "
+        "with restricted, topologyManagerScope: pod",
         commands=(EXPLAIN,),
     ),
     Message(
@@ -278,7 +278,6 @@ ADMISSION = (
         texts=(
             Text("Allocate failed due to {cause:rest}, which is unexpected"),
             Text("UnexpectedAdmissionError"),
-            Text("Pod was rejected"),
         ),
         meaning="the kubelet rejects the pod: a resource manager could not allocate what it requests",
         commands=(EXPLAIN,),
@@ -341,11 +340,46 @@ OBJECTS = (
         general=True,
     ),
     Message(
+        code="unknown-field",
+        speaker=Speaker.API_SERVER,
+        texts=(
+            Text("cannot be handled as a {kind:word}: {cause:rest}"),
+            Text('strict decoding error: unknown field "spec.{cause:rest}'),
+            Text('strict decoding error: duplicate field "spec.{cause:rest}'),
+        ),
+        meaning="the manifest has a field that the API server does not know, the same field twice, or a "
+        "value of the wrong type",
+        fix="correct or remove the field that the message names",
+        commands=(_LINT,),
+    ),
+    Message(
         code="exceeded-quota",
         speaker=Speaker.API_SERVER,
-        texts=(Text("is forbidden: exceeded quota: {figures:rest}"), Text("is forbidden: {cause:rest}")),
-        meaning="a ResourceQuota or LimitRange of the namespace does not allow the pod",
+        texts=(
+            Text("pods {pod:quoted} is forbidden: exceeded quota: {figures:rest}"),
+            Text("pods {pod:quoted} is forbidden: failed quota: {missing:rest}"),
+            Text("pods {pod:quoted} is forbidden: status unknown for quota: {quota:rest}"),
+            Text("pods {pod:quoted} is forbidden: insufficient quota {cause:rest}"),
+        ),
+        meaning="a ResourceQuota of the namespace does not allow the pod: the quota is used up, or the pod "
+        "does not specify an amount that the quota limits",
+        fix="request less, specify the amounts that the message names, or raise the quota",
         commands=(f"{_LINT} -f NAMESPACE_OBJECTS",),
-        general=True,
+    ),
+    Message(
+        code="limit-range",
+        speaker=Speaker.API_SERVER,
+        texts=tuple(
+            Text(template)
+            for kind in ("Container", "Pod")
+            for template in (
+                f"minimum {{resource:resource}} usage per {kind} is {{bound:rest}}",
+                f"maximum {{resource:resource}} usage per {kind} is {{bound:rest}}",
+                f"{{resource:limited}} max limit to request ratio per {kind} is {{bound:rest}}",
+            )
+        ),
+        meaning="a LimitRange of the namespace does not allow the amounts of the pod or of a container",
+        fix="set requests and limits within the bounds that the message names",
+        commands=(f"{_LINT} -f NAMESPACE_OBJECTS",),
     ),
 )

@@ -16,6 +16,8 @@ _KINDS = {
     "quoted": r'"(?:[^"\\]|\\.)*"',
     "word": r"[\w./:%@+-]+",
     "resource": r"[\w./-]*\w",
+    "native": r"(?:cpu|memory|ephemeral-storage|hugepages-\w+)",
+    "limited": r"(?<![\w./-])[a-z][\w./-]*+",
     "name": r"(?<!\w)[A-Z]\w*+",
     "map": r"map\[[^\]]*\]",
     "object": r"(?<![\w.\[\]/*-])(?:spec|metadata)[\w.\[\]/*-]*+",

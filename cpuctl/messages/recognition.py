@@ -22,7 +22,13 @@ MESSAGES: tuple[Message, ...] = (
 
 MOST_CHARACTERS = 16_384
 """The part of a line that is searched: messages are shorter, but a log line may be longer."""
-_POD = re.compile(r'\bpod="(?P<pod>[a-z0-9.-]+/[a-z0-9.-]+)"|\bpods "(?P<refused>[a-z0-9.-]+)"')
+_POD = re.compile(
+    r'\bpod="(?P<pod>[a-z0-9.-]+/[a-z0-9.-]+)"'
+    r'|\bpods "(?P<refused>[a-z0-9.-]+)"'
+    r"|(?:^|\s)[Pp]od/(?P<listed>[a-z0-9.-]+)(?=\s|$)"
+)
+"""A pod in a line of klog, of the API server, and in a table of events by kubectl."""
+_QUOTED = re.compile(r'(?<=\w=)"(?P<text>(?:[^"\\]|\\.)*+)"')
 _CONTAINER = re.compile(r'\bcontainerName="(?P<name>[a-z0-9-]+)"')
 
 
@@ -73,16 +79,20 @@ def _matches(stated: str, *, general: bool) -> Iterator[_Match]:
 
 
 def _apart(matches: Iterator[_Match]) -> list[_Match]:
-    """Keep, from the left, the longest of overlapping messages, each once."""
+    """Keep, from the left, the longest of overlapping messages, each once; of two, the more literal one."""
     kept: list[_Match] = []
     codes = set()
     end = 0
-    for each in sorted(matches, key=lambda match: (match.found.start(), -match.found.end())):
+    for each in sorted(matches, key=_rank):
         if each.found.start() >= end and each.message.code not in codes:
             kept.append(each)
             codes.add(each.message.code)
             end = each.found.end()
     return kept
+
+
+def _rank(match: _Match) -> tuple[int, ...]:
+    return match.found.start(), -match.found.end(), -len(match.text.literal)
 
 
 def _stated(line: str) -> tuple[str, str, str]:
@@ -93,9 +103,11 @@ def _stated(line: str) -> tuple[str, str, str]:
         pod = fields.get("pod", "")
         inner = _stated(" ".join(filter(None, texts)))
         return inner[0], pod or inner[1], fields.get("containerName", "") or inner[2]
-    stated = line.replace(r"\"", '"').replace(r"\\", "\\")
-    named, container = _POD.search(line), _CONTAINER.search(line)
-    pod = (named["pod"] or named["refused"]) if named else ""
+    # No text extends beyond its value, so none begins or ends with another one's quotes.
+    parted = _QUOTED.sub(r"\n\g<text>\n", line)
+    stated = parted.replace(r"\"", '"').replace(r"\\", "\\")
+    named, container = _POD.search(line) or _POD.search(stated), _CONTAINER.search(line)
+    pod = (named["pod"] or named["refused"] or named["listed"]) if named else ""
     return stated, pod, container["name"] if container else ""
 
 

@@ -16,12 +16,21 @@ SCHEDULING = (
     Message(
         code="insufficient-resource",
         speaker=Speaker.SCHEDULER,
-        texts=(Text("Insufficient {resource:resource}"),),
+        texts=(Text("Insufficient {resource:native}"),),
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources; the scheduler counts requests, not usage, and does not consider NUMA nodes "
         "or exclusive CPUs",
         fix="request less, remove pods, or reserve less on the node (kubeReserved, systemReserved)",
-        commands=(_FLEET, "cpuctl config reserve -m NODE --kubelet-config CONFIG"),
+        commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
+    ),
+    Message(
+        code="insufficient-devices",
+        speaker=Speaker.SCHEDULER,
+        texts=(Text("Insufficient {resource:resource}"),),
+        meaning="the pod requests more of this extended resource, usually devices, than a node has left "
+        "after the requests of its pods; the scheduler does not consider NUMA nodes",
+        fix="request less, or remove pods, and check that the device plugins are running",
+        commands=(_FLEET,),
     ),
     Message(
         code="claims-not-allocated",

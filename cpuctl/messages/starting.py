@@ -22,7 +22,7 @@ STARTING = (
         ),
         meaning="cpuManagerPolicy: static requires at least one reserved CPU, and none is reserved",
         fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
-        commands=(f"{_RESERVE} --cpu-count 1", CHECK),
+        commands=(f"{_RESERVE} --cpu-count 2", CHECK),
     ),
     Message(
         code="reserved-cpus-short",
@@ -84,7 +84,8 @@ STARTING = (
         texts=(
             Text("static policy options {one:word} and {other:word} can not be used at the same time"),
             Text(
-                "manager single-numa-node policy is incompatible with CPUManager align-by-socket policy "
+                "{manager:name} manager single-numa-node policy is incompatible with CPUManager "
+                "align-by-socket policy "
                 "option"
             ),
             Text(
@@ -104,10 +105,17 @@ STARTING = (
         texts=(
             Text("bad value for option {option:quoted}: {cause:rest}"),
             Text("unable to convert policy option to integer {option:quoted}: {cause:rest}"),
-            Text("the minimum value of {option:quoted} should not be less than {least:n}"),
         ),
         meaning="the value of a policy option has the wrong type",
         fix='write booleans as "true" or "false", and quote numbers as well',
+        commands=(CHECK,),
+    ),
+    Message(
+        code="option-too-small",
+        speaker=Speaker.TOPOLOGY_MANAGER,
+        texts=(Text("the minimum value of {option:quoted} should not be less than {least:n}"),),
+        meaning="the value of a policy option is below its minimum, which is also its default",
+        fix="remove the option, or set a greater value",
         commands=(CHECK,),
     ),
     Message(
@@ -273,10 +281,23 @@ STARTING = (
             Text("Object 'Kind' is missing in {what:rest}"),
             Text("no kind {kind:quoted} is registered for {version:rest}"),
             Text("failed to decode: {cause:rest}"),
-            Text("strict decoding error: {cause:rest}"),
+            Text(
+                "failed to load kubelet dropin file, path: {path:word}, error: strict decoding error: "
+                "{cause:rest}",
+                28,
+            ),
         ),
         meaning="the file is not a KubeletConfiguration that this kubelet can read",
         fix="correct what the message names; if another tool manages the configuration, change it there",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="configuration-lenient",
+        speaker=Speaker.KUBELET,
+        texts=(Text("strict decoding error: {cause:rest}"),),
+        meaning="the kubelet ignores unknown fields of its configuration file, and uses the last of repeated "
+        "ones; in a drop-in file, repeated fields keep it from starting",
+        fix="correct or remove the fields that the message names",
         commands=(CHECK,),
     ),
     Message(

@@ -48,18 +48,26 @@ PUBLISHES = ("list", "-o", "nrt")
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
     """Write the command line for the same question, or another, with additional kubelet flags."""
-    arguments = [*_options(inputs, flags)]
-    arguments += [option_names.SKIP_API_SERVER] if inputs.skip_api_server else []
-    arguments += [option_names.INCLUDE_COMPLETED] if inputs.include_completed else []
-    arguments += [option_names.ASSUME_DEVICES] if inputs.node.assume_devices else []
-    arguments += (
-        [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
-    )
-    pods = [
-        *_manifests(inputs),
-        *(word for template in inputs.templates for word in ("-T", template)),
-    ]
-    return shlex.join(["cpuctl", *verb, *arguments, *pods])
+    return shlex.join(["cpuctl", *verb, *planning_options(inputs, flags), *pods_options(inputs)])
+
+
+def planning_options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
+    """Yield all options of a question except new pods, with additional kubelet flags."""
+    yield from _options(inputs, flags)
+    if inputs.skip_api_server:
+        yield option_names.SKIP_API_SERVER
+    if inputs.include_completed:
+        yield option_names.INCLUDE_COMPLETED
+    if inputs.node.assume_devices:
+        yield option_names.ASSUME_DEVICES
+    if inputs.node.driver_arguments:
+        yield from (option_names.DRIVER_ARGS, inputs.node.driver_arguments)
+
+
+def pods_options(inputs: PlanningInputs) -> Iterator[str]:
+    """Yield the options that name new pods."""
+    yield from _manifests(inputs)
+    yield from (word for template in inputs.templates for word in ("-T", template))
 
 
 def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
@@ -147,7 +155,7 @@ def check_command(planning: Planning, start: NotStarted, flags: Sequence[str] = 
 def _verify_command(inputs: PlanningInputs, flags: Sequence[str]) -> str:
     state = file_argument(inputs.state)
     more = {option_names.PODS: inputs.pods, option_names.MEMORY: inputs.memory}
-    options = _node_options(inputs.machine, inputs.kubelet, flags, more)
+    options = node_options(inputs.machine, inputs.kubelet, flags, more)
     return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
 
 
@@ -155,7 +163,7 @@ def kubelet_command(
     verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
 ) -> str:
     """Write a command line about a machine and its kubelet's settings, with additional flags."""
-    options = _node_options(machine, kubelet, flags, {option_names.MEMORY: memory})
+    options = node_options(machine, kubelet, flags, {option_names.MEMORY: memory})
     return shlex.join(["cpuctl", *verb, *options])
 
 
@@ -191,7 +199,7 @@ def _machine(name: str) -> str:
     return "" if name == LIVE_MACHINE and user_default("machine") is None else name
 
 
-def _node_options(
+def node_options(
     machine: str, kubelet: KubeletInputs, flags: Sequence[str], more: Mapping[str, str | None]
 ) -> Iterator[str]:
     """Yield the options that name a machine and configure its kubelet, with additional flags and options."""
@@ -218,7 +226,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
         option_names.DEVICES: inputs.node.devices,
         option_names.POLICY: inputs.node.policy,
     }
-    return _node_options(inputs.machine, inputs.kubelet, flags, more)
+    return node_options(inputs.machine, inputs.kubelet, flags, more)
 
 
 def _with_flags(arguments: str, flags: Sequence[str]) -> str:
@@ -304,7 +312,7 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
 def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
     checks = proposed[0] == CONFIG_CHECK and inputs.state != machine
     more = {option_names.MEMORY: inputs.memory, option_names.STATE: inputs.state if checks else ""}
-    return shlex.join([*proposed[0].split(), *_node_options(machine, inputs.kubelet, (), more)])
+    return shlex.join([*proposed[0].split(), *node_options(machine, inputs.kubelet, (), more)])
 
 
 def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bool = True) -> str:

@@ -55,10 +55,30 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
 
 
 def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
-    """Return the first pod named by a message that is among *pods*; an empty text if there is none."""
-    known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
-    named = (found.recognized.pod for found in search.found.values())
-    return next((known[name] for name in named if name in known), "")
+    """Return the first pod named by a message that is one of *pods*; an empty text if there is none."""
+    known: dict[str, set[str]] = {}
+    for pod in pods:
+        for name in (pod.name, pod.full_name):
+            known.setdefault(name, set()).add(pod.full_name)
+    found = (known.get(name, ()) for name in _names(search))
+    return next((next(iter(names)) for names in found if len(names) == 1), "")
+
+
+def choice_of_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
+    """Return why the messages do not tell which of *pods* is meant; an empty text if they do."""
+    if len(pods) == 1 or named_pod(search, pods):
+        return ""
+    names = _names(search)
+    if not names:
+        return "the message names no pod"
+    if any(pod.name in names for pod in pods):
+        return f"more than one pod is named {next(pod.name for pod in pods if pod.name in names)}"
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"no manifest of {names[0]}{more} is given"
+
+
+def _names(search: MessageSearch) -> list[str]:
+    return list(dict.fromkeys(filter(None, (found.recognized.pod for found in search.found.values()))))
 
 
 _LONGEST = 1 << 20

@@ -76,6 +76,54 @@ def test_the_pod_in_the_message_is_explained_if_manifests_are_given(cpuctl: Cpuc
     assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][1]
 
 
+@pytest.mark.parametrize("pods", [("-f", "fixtures/pods/web.yaml"), ("-T", "odd=3/3,1Gi")])
+def test_the_next_command_asks_the_same_question(cpuctl: Cpuctl, pods: tuple[str, ...]) -> None:
+    """Another release, gate or policy may decide differently."""
+    kubelet = (
+        "--kubelet-args=--topology-manager-policy=single-numa-node", "--kubelet-version", "1.33",
+        "--feature-gates", "CPUManagerPolicyAlphaOptions=true", "--state", "none",
+    )  # fmt: skip
+    answer = cpuctl("explain", "--message", "TopologyAffinityError", *NODE, *kubelet, *pods, "-o", "json")
+    (command,) = json.loads(answer.out)["messages"][0]["commands"]
+    expected = " ".join((" ".join(pods), " ".join(NODE), *kubelet)).replace("args=", "args ")
+    assert command == f"cpuctl explain POD {expected}"
+
+
+def test_files_of_the_node_are_named_once(cpuctl: Cpuctl) -> None:
+    message = "no healthy devices present; cannot allocate unhealthy devices example.com/x"
+    words = ("--pods", "fixtures/fragmented/pods.json", "-o", "json")
+    document = json.loads(cpuctl("explain", "--message", message, *NODE, *words).out)
+    (command,) = document["messages"][0]["commands"]
+    assert command == (
+        f"cpuctl explain POD -f PODS {' '.join(NODE)} --pods fixtures/fragmented/pods.json --devices FILE"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "pod", "said"),
+    [
+        ("5s  Warning  SMTAlignmentError  pod/odd  no", "odd", ""),
+        ("5s  Warning  SMTAlignmentError  pod/gone  no", "big", "no manifest of gone is given"),
+        ("SMTAlignmentError", "big", "the message names no pod"),
+    ],
+)
+def test_a_pod_that_the_message_does_not_name_is_not_explained_silently(
+    cpuctl: Cpuctl, message: str, pod: str, said: str
+) -> None:
+    pods = ("-T", "big=64/64,1Gi", "-T", "odd=3/3,1Gi")
+    answer = cpuctl("explain", "--message", message, *NODE, *pods, "-o", "json")
+    assert json.loads(answer.out)["explanation"]["pod"]["name"] == pod
+    note = f"note: {said}: explaining the first pod that is not admitted\n"
+    assert (note in answer.err) == bool(said)
+    assert ("explaining" in answer.err) == bool(said)
+
+
+def test_a_long_unknown_message_is_not_taken_for_a_file(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "--message", "Error: failed to start container " * 20)
+    assert (answer.code, answer.err) == (3, "")
+    assert answer.out.startswith("0 messages recognized in 1 line, 1 not recognized\n")
+
+
 def test_a_configuration_on_standard_input_becomes_a_placeholder(cpuctl: Cpuctl) -> None:
     words = (*NODE[:3], "-", "-T", "odd=3/3,1Gi", "-o", "json")
     answer = cpuctl("explain", "--message", SMT, *words, stdin=(ROOT / NODE[3]).read_bytes())

@@ -22,7 +22,9 @@ SAMPLES = {
     "set": "0-3,8",
     "quoted": '"some text"',
     "word": "example.com/device",
-    "resource": "hugepages-1Gi",
+    "resource": "example.com/device",
+    "native": "cpu",
+    "limited": "memory",
     "name": "SomeGate",
     "map": "map[a:b]",
     "object": "spec.containers[0].resources.limits[cpu]",
@@ -130,10 +132,104 @@ def test_every_message_has_one_unique_explanation() -> None:
         ),
         ("web-0   0/1   OutOfcpu   0   3s", ["node-full"]),
         ("a line about something else", []),
+        (
+            'pods "web" is forbidden: exceeded quota: q, requested: cpu=4, used: ...',
+            ["exceeded-quota"],
+        ),
+        ('pods "web" is forbidden: failed quota: q: must specify limits.cpu for: app', ["exceeded-quota"]),
+        (
+            (
+                'pods "web" is forbidden: [maximum cpu usage per Pod is 4.  No limit is specified, minimum '
+                "memory usage per Container is 1Gi, but request is 1Mi]"
+            ),
+            ["limit-range"],
+        ),
+        (
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 4",
+            ["limit-range"],
+        ),
+        (
+            (
+                'Error from server (BadRequest): error when creating "a": Pod in version "v1" cannot be '
+                'handled as a Pod: strict decoding error: unknown field "spec.containers[0].resource"'
+            ),
+            ["unknown-field"],
+        ),
+        ('strict decoding error: unknown field "spec.containers[0].cpus"', ["unknown-field"]),
+        (
+            (
+                'E1 m.go:1] "Using lenient decoding as strict decoding failed" err="strict decoding '
+                'error: unknown field \\"cpuManagerpolicy\\""'
+            ),
+            ["configuration-lenient"],
+        ),
+        (
+            (
+                "failed to load kubelet dropin file, path: /etc/d/1.conf, error: strict decoding error: "
+                "duplicate field"
+            ),
+            ["configuration-decode"],
+        ),
+        ("0/9 nodes are available: 9 Insufficient example.com/gpu.", ["insufficient-devices"]),
+        ("0/9 nodes are available: 9 Insufficient cpu.example.com/x.", ["insufficient-devices"]),
     ],
 )
 def test_lines_from_the_field(line: str, expected: list[str]) -> None:
     assert codes(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+        "Pod was rejected: The node had condition: [MemoryPressure].",
+        "Pod was rejected as the node is shutting down.",
+        'pods "web" is forbidden: User "bob" cannot create resource "pods" in API group ""',
+        'pods "web" is forbidden: violates PodSecurity "restricted:latest": privileged',
+        'pods "web" is forbidden: error looking up service account default/x: serviceaccount "x" not found',
+        'nodes "n1" is forbidden: User "bob" cannot get resource "nodes" in API group ""',
+    ],
+)
+def test_refusals_by_others_are_not_taken_for_known_ones(line: str) -> None:
+    """Neither a resource manager nor a quota is involved, so no command of cpuctl tells the reason."""
+    assert codes(line) == []
+
+
+ALIGNED = (
+    "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (
+            'E1 a.go:1] "No" err="cgroup v1 support is unsupported" pod="shop/db"',
+            "cgroup v1 support is unsupported",
+        ),
+        (
+            'Nov 24 n kubelet: E1 a.go:1] "No" err="bad value for option \\"x\\": strconv: \\"y\\"" n="z"',
+            'bad value for option "x": strconv: "y"',
+        ),
+        (f"new static policy error: {ALIGNED}", ALIGNED),
+    ],
+)
+def test_a_text_ends_with_its_value(line: str, found: str) -> None:
+    assert [each.found for each in recognize(line)] == [found]
+
+
+@pytest.mark.parametrize(
+    ("line", "pod"),
+    [
+        ("5s  Warning  OutOfcpu  pod/web  Node didn't have enough resource", "web"),
+        ("5s   Warning   OutOfcpu   Pod/web   Node didn't have enough resource", "web"),
+        ('E1 a.go:1] "x" err="pods \\"web\\" is forbidden: exceeded quota: q, requested"', "web"),
+        ("OutOfcpu in /pod/web", ""),
+    ],
+)
+def test_pods_are_read_as_kubectl_and_the_api_server_write_them(line: str, pod: str) -> None:
+    (found,) = recognize(line)
+    assert found.pod == pod
 
 
 def test_values_pods_and_containers_are_read() -> None:
@@ -182,7 +278,7 @@ def test_the_beginning_of_a_text_is_searched_once_per_word() -> None:
     leads = {
         text.template.partition(":")[2].partition("}")[0] for _, text in ALL_TEXTS if text.template[0] == "{"
     }
-    assert leads == {"object", "setting", "name"}
+    assert leads == {"object", "setting", "name", "limited"}
 
 
 def test_an_event_of_a_pending_pod_is_recognized_reason_by_reason() -> None:

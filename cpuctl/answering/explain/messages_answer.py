@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from cpuctl import option_names
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from cpuctl.answers.explanation import Explanation, FoundMessage, Messages
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.messages.recognition import Recognized
     from cpuctl.operations.messages import MessageOccurrence, MessageSearch
 
 
 def messages_document(
     search: MessageSearch,
     version: KubeletVersion | None,
-    placeholders: Mapping[str, str],
+    command: Callable[[str, str], str],
     explanation: Explanation | None,
 ) -> Messages:
-    """Describe the messages found; *given* replaces words in capitals within commands."""
+    """Describe the messages found; *command* fills in a command's template for a pod, if one is named."""
     return {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "Messages",
@@ -30,13 +26,13 @@ def messages_document(
         "lines": search.lines,
         "unrecognized": search.unrecognized,
         "omitted": search.omitted,
-        "messages": [_message(each, version, placeholders) for each in search.found.values()],
+        "messages": [_message(each, version, command) for each in search.found.values()],
         "explanation": explanation,
     }
 
 
 def _message(
-    found: MessageOccurrence, version: KubeletVersion | None, placeholders: Mapping[str, str]
+    found: MessageOccurrence, version: KubeletVersion | None, command: Callable[[str, str], str]
 ) -> FoundMessage:
     recognized = found.recognized
     message, text = recognized.message, recognized.text
@@ -53,17 +49,5 @@ def _message(
         "printed": None if version is None else text.printed_by(version.minor),
         "meaning": message.meaning,
         "fix": message.fix or None,
-        "commands": [_command(each, recognized, placeholders) for each in message.commands],
+        "commands": [command(each, recognized.pod) for each in message.commands],
     }
-
-
-def _command(template: str, recognized: Recognized, placeholders: Mapping[str, str]) -> str:
-    """Fill in the pod and the user's options: a pod without manifests is only a name.
-
-    A node has its own configuration, which is replaced only by one that the user gave.
-    """
-    if "CONFIG" not in placeholders:
-        template = template.replace(f"-m NODE {option_names.KUBELET_CONFIG} CONFIG", "-m NODE")
-    pod = shlex.quote(recognized.pod) if recognized.pod else "POD"
-    arguments = template.replace("{pod}", pod).split(" ")
-    return " ".join(placeholders.get(word) or word for word in arguments)

@@ -28,7 +28,8 @@ PLACEHOLDERS = {
     "PODS": "the pod's manifest",
     "MANIFESTS": "manifests of static pods",
     "PODS_AND_CLAIMS": "the pod's manifest, its ResourceClaims, DeviceClasses and ResourceSlices",
-    "NAMESPACE_OBJECTS": "the namespace's LimitRanges and ResourceQuotas (kubectl get -o yaml)",
+    "NAMESPACE_OBJECTS": "the namespace's LimitRanges and ResourceQuotas "
+    "(kubectl get limitranges,resourcequotas -n NAMESPACE -o yaml)",
     "NODE": "a recording (cpuctl capture); on the node itself, omit -m NODE",
     "CONFIG": "the kubelet's configuration",
     "RUNNING": f"the running pods ({option_names.PODS_OF_NODE})",

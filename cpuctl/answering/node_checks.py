@@ -58,7 +58,13 @@ def _configuration(
 ) -> ConfigCheck:
     from cpuctl.answering.config.check_answer import CheckedStart, check_document, unloaded_document
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.configuration import check_kubelet, driver_lints, states_of_node, verdict_on
+    from cpuctl.operations.configuration import (
+        check_kubelet,
+        cpu_side_starts,
+        driver_lints,
+        states_of_node,
+        verdict_on,
+    )
 
     try:
         loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -75,17 +81,22 @@ def _configuration(
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     reserve = _cpus_to_reserve(source.info, loaded.kubelet.config)
+    missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
     if not states:
-        return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, unseen)
+        return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, missing)
 
     from cpuctl.answering.checkpoint.verdict_answer import as_findings, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     notes = as_findings(verdict, states)
     start = CheckedStart(verdict.start, reserve)
-    document = check_document(loaded, start, lints, sources.entries, unseen, notes)
+    document = check_document(loaded, start, lints, sources.entries, missing, notes)
     document["start"] = shortened_start(document["start"])
     return document
+
+
+_RESERVATIONS = "reservations and effects of policies, which need a kubelet that starts"
+"""What is not checked if a start does not get that far."""
 
 
 def _cpus_to_reserve(info: MachineInfo, config: KubeletConfiguration) -> int:

@@ -32,7 +32,7 @@ from cpuctl.pods.stored import Provenance, provenance
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.quantity import Quantity
 
 _STARTS_IN_POOL = "in the shared pool as of its start: the CPU Manager never updates its CPUs"

@@ -17,7 +17,8 @@ from cpuctl.records import Record, replace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, QuotaLedger, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
+    from cpuctl.pods.resource_quotas import QuotaCharge, QuotaLedger, ResourceQuota
     from cpuctl.quantity import Quantity
 
 
@@ -119,7 +120,7 @@ def _ledger(quotas: tuple[ResourceQuota, ...]) -> QuotaLedger | None:
     if not quotas:
         return None
 
-    from cpuctl.pods.namespace_limits import QuotaLedger
+    from cpuctl.pods.resource_quotas import QuotaLedger
 
     return QuotaLedger(quotas)
 

@@ -30,18 +30,25 @@ _OF_ONE_FILE = {"state-unusable", "state-policy"}
 
 
 def findings_of_audit(audit: Audit, state: CheckpointVerify | None) -> list[Finding]:
-    """Return the findings of an audit without those that the check of the state files also has."""
+    """Return the findings of an audit without those that the check of the state files also has.
+
+    One that is more severe in the audit stays.
+    """
     if state is None:
         return audit["findings"]
     found = {
-        (each["code"], about) for each in state["findings"] for about in (each["file"], each["podUID"], None)
+        (each["code"], about, severity)
+        for each in state["findings"]
+        for about in (each["file"], each["podUID"], None)
+        for severity in SEVERITIES[SEVERITIES.index(each["severity"]) :]
     }
     return [each for each in audit["findings"] if not _is_among(each, found)]
 
 
-def _is_among(finding: Finding, found: set[tuple[str, str | None]]) -> bool:
+def _is_among(finding: Finding, found: set[tuple[str, str | None, str]]) -> bool:
     about = finding["subject"] if finding["code"] in _OF_ONE_FILE else finding["uid"]
-    return any((code, about) in found for code in _IN_STATE_FILES.get(finding["code"], ()))
+    codes = _IN_STATE_FILES.get(finding["code"], ())
+    return any((code, about, finding["severity"]) in found for code in codes)
 
 
 def count_findings(findings: Sequence[Graded]) -> FindingCounts:

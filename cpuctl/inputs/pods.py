@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.support.crictl import RuntimeNames
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.model import Pod, StoredPod
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.events import RejectionEvent
     from cpuctl.pods.reading.manifests import DRAObject, Manifests
+    from cpuctl.pods.resource_quotas import ResourceQuota
     from cpuctl.pods.rules import PodRules, ServerRules
 
 T = TypeVar("T")

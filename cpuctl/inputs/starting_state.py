@@ -318,24 +318,32 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
         _allocate_again(node, initial, sources)
     elif without := _without_cpus(node, initial):
         sources.warnings.append(
-            f"the state files have no CPUs for running pods ({few(without)}): none are allocated to them "
-            "here, but the kubelet does so first at its next start"
+            f"the state files lack CPUs of pods that the node already has ({few(without)}): they are free "
+            "here, but the kubelet will allocate CPUs to these pods at its next start"
         )
     node.resume(initial.granted)
 
 
 def _without_cpus(node: Node, initial: StartingState) -> list[str]:
-    """Name the running pods that a static policy gives exclusive CPUs, but that hold none."""
-    from cpuctl.engine.ordering import exclusive_count
-
+    """Name the pods to which a restarted kubelet would give exclusive CPUs that they do not hold now."""
     if node.cpu.policy is None:
         return []
-    holders, level = node.cpu.state.assignments, node.pod_level_resources
+    restarted = node.copy()
+    for _ in restarted.readmit(initial.granted):
+        pass
+    now, then = node.cpu.state.assignments, restarted.cpu.state.assignments
     return [
         pod.full_name
         for pod in initial.granted
-        if pod.uid not in holders and exclusive_count(pod, pod_level=level)
+        if _lasting(pod) & then.get(pod.uid, {}).keys() - now.get(pod.uid, {}).keys()
     ]
+
+
+def _lasting(pod: StoredPod) -> set[str]:
+    """Name the containers that run as long as the pod: a kubelet forgets the CPUs of others as they end."""
+    from cpuctl.pods.model import ContainerKind
+
+    return {each.name for each in pod.all_containers if each.kind is not ContainerKind.INIT}
 
 
 def _allocate_again(node: Node, initial: StartingState, sources: Sources) -> None:

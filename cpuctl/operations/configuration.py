@@ -132,6 +132,11 @@ def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInpu
     )
 
 
+def cpu_side_starts(source: MachineSource, loaded: LoadedKubelet) -> bool:
+    """Return whether the start of a kubelet gets as far as its reservations, so that they are checked."""
+    return _cpu_side(source.info, loaded.kubelet) is not None
+
+
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
     """Start without a memory manager: findings about CPUs do not depend on it."""
     config = replace(kubelet.config, memory_manager_policy="None")

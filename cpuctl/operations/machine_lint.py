@@ -21,7 +21,8 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
+    from cpuctl.pods.resource_quotas import ResourceQuota
 
 _COMPUTE = ("containers", 0)
 """The container of the guest; users do not set the requests of KubeVirt's other containers."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.policies import ChosenPolicy
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.model import Pod, StoredPod
-    from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.pods.reading.events import RejectionEvent
 
 

@@ -43,10 +43,11 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.machine_lint import MachineSetting
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.model import Pod, StoredPod
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.kubevirt import KubeVirtContext
     from cpuctl.pods.reading.manifest_files import ManifestFile
+    from cpuctl.pods.resource_quotas import ResourceQuota
     from cpuctl.pods.validation.lint import LintRules
 
 
@@ -169,7 +170,7 @@ def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
 
 def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
     """Report why an object that should govern a namespace is invalid."""
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
     if not is_governing(item):

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.model import Pod
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.out_of_memory import Ranked
+    from cpuctl.pods.resource_quotas import ResourceQuota
     from cpuctl.quantity import Quantity
 
 

@@ -13,7 +13,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
 
 AmountsChange = Callable[[Mapping[str, Quantity]], Mapping[str, Quantity]]
 _PAGES = {"hugepages-2Mi": 2 << 20, "hugepages-1Gi": 1 << 30}
@@ -188,7 +188,7 @@ def admission_steps(
     yield from creation_steps(server) if before is None else update_steps(server, before)
     yield from decoding_steps(server)
     if limit_ranges:
-        from cpuctl.pods.namespace_limits import limit_range_steps
+        from cpuctl.pods.limit_ranges import limit_range_steps
 
         yield from limit_range_steps(pod, limit_ranges)
     yield from storing_steps(server)

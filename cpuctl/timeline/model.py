@@ -20,7 +20,8 @@ from cpuctl.records import Record
 if TYPE_CHECKING:
     from cpuctl.dra.node import NodeClaims
     from cpuctl.engine.node import Node
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
+    from cpuctl.pods.resource_quotas import ResourceQuota
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 

@@ -5,8 +5,8 @@ import pytest
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.pods.cgroups.values import CgroupRules, CgroupSettings
 from cpuctl.pods.effective import effective_limits
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import QosClass, ResourceRequirements
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, manifest, resources

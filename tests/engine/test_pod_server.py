@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cpuctl.engine.pod_server import PodServer
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import StoredPod
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem, ResourceQuota
+from cpuctl.pods.resource_quotas import ResourceQuota
 from cpuctl.pods.rules import ServerRules
 from tests.support.pods import amounts, app, pod
 

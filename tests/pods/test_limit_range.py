@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from tests.support.pods import amounts, app, init, manifest, resources, sidecar, texts
 
 
@@ -185,10 +185,15 @@ def test_violations(case: Refused) -> None:
 
 def test_an_object_with_defaults_for_pods_is_rejected_itself() -> None:
     refused = limit_range(item(), item("Pod", default="cpu=1", default_request="cpu=1"))
-    assert refused.problems == [
+    assert refused.problems == (
         "spec.limits[1].default: Forbidden: may not be specified when `type` is 'Pod'",
         "spec.limits[1].defaultRequest: Forbidden: may not be specified when `type` is 'Pod'",
-    ]
+    )
+
+
+def test_an_object_has_one_item_per_type() -> None:
+    refused = limit_range(item(max="cpu=2"), item("Pod", max="cpu=4"), item(max="cpu=3"))
+    assert refused.problems == ('spec.limits[2].type: Duplicate value: "Container"',)
 
 
 @dataclass(frozen=True)
@@ -236,12 +241,46 @@ DISORDERS = [
         (invalid("maxLimitRequestRatio", "500m", "ratio 500m is less than 1"),),
     ),
     Disorder(item(min="cpu=1", max="cpu=4", default="cpu=2", default_request="cpu=2", max_ratio="cpu=2"), ()),
+    Disorder(
+        item("Pod", min="cpu=300m", max="cpu=1", max_ratio="cpu=4"),
+        (invalid("maxLimitRequestRatio", "4", "ratio 4 is greater than max/min = 3.333333"),),
+    ),
+    Disorder(
+        item("Pod", min="cpu=1", max="cpu=9P", max_ratio="cpu=10P"),
+        (
+            invalid(
+                "maxLimitRequestRatio",
+                "10P",
+                "ratio 10P is greater than max/min = 9000000000000000.000000",
+            ),
+        ),
+    ),
+    Disorder(item("Pod", min="cpu=0", max="cpu=1", max_ratio="cpu=4"), ()),
+    Disorder(item(default="cpu=2", default_request="cpu=1"), ()),
+    Disorder(
+        item(default="hugepages-2Mi=4Mi", default_request="hugepages-2Mi=2Mi"),
+        (
+            (
+                'spec.limits[0].defaultRequest[hugepages-2Mi]: Invalid value: "2Mi": default value 4Mi must '
+                "equal to defaultRequest value 2Mi in hugepages-2Mi"
+            ),
+        ),
+    ),
+    Disorder(
+        item(max="example.com/gpu=2", default_request="example.com/gpu=1"),
+        (
+            (
+                'spec.limits[0].defaultRequest[example.com/gpu]: Invalid value: "1": default value 2 must '
+                "equal to defaultRequest value 1 in example.com/gpu"
+            ),
+        ),
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", DISORDERS, ids=lambda case: " ".join(case.want)[:60])
 def test_bounds_and_defaults_must_agree(case: Disorder) -> None:
-    assert tuple(limit_range(case.item).problems) == case.want
+    assert limit_range(case.item).problems == case.want
 
 
 def test_no_ratio_is_too_large() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cpuctl.pods.model import Pod, QosClass
-from cpuctl.pods.namespace_limits import QuotaLedger, ResourceQuota, Scope, charge, pod_usage
+from cpuctl.pods.resource_quotas import QuotaLedger, ResourceQuota, Scope, charge, pod_usage
 from tests.support.pods import amounts, app, init, manifest, resources, texts
 
 FULL = manifest(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi"), overhead="cpu=250m")

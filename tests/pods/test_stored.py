@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import AmountField, AmountSource, Provenance, provenance, stored_pod
+from cpuctl.records import replace
 from tests.support.pods import amounts, app, manifest, resources
 
 RULES = PodRules()
@@ -58,7 +59,8 @@ def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, w
 
 
 def test_reading_from_storage_adds_defaults_of_containers() -> None:
-    memory = BOUNDS._replace(items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
+    least = LimitRangeItem(type="Container", default_request=amounts("memory=1Gi"))
+    memory = replace(BOUNDS, items=(least,))
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["memory"]) == "1Gi"

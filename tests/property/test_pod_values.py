@@ -20,10 +20,10 @@ from cpuctl.pods.cgroups.linux_resources import (
 from cpuctl.pods.cgroups.values import CgroupSettings, container_cgroup, pod_cgroup
 from cpuctl.pods.effective import effective_limits, effective_requests
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
-from cpuctl.pods.namespace_limits import QuotaLedger, ResourceQuota
 from cpuctl.pods.out_of_memory import eviction_order, eviction_request, oom_score
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
+from cpuctl.pods.resource_quotas import QuotaLedger, ResourceQuota
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import provenance
 from cpuctl.quantity import Quantity

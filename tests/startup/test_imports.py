@@ -139,7 +139,8 @@ _NEVER = {
     "cpuctl.kubelet.foreign.tools",
     "cpuctl.machine.devices",
     "cpuctl.pods.cgroups",
-    "cpuctl.pods.namespace_limits",
+    "cpuctl.pods.limit_ranges",
+    "cpuctl.pods.resource_quotas",
     "cpuctl.pods.running",
     "cpuctl.pods.validation.refusals",
 }
@@ -186,7 +187,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         (_AUDIT, "cpuctl.engine.memory.hints"),
         (_AUDIT, "hashlib"),
         (("checkpoint", "dump", *_NODE), "cpuctl.cli.checkpoint.repair"),
-        (_REPLAY, "cpuctl.pods.namespace_limits"),
+        (_REPLAY, "cpuctl.pods.limit_ranges"),
     ],
     ids=[
         "JSON for YAML",

@@ -57,13 +57,13 @@ def check_document(
     start: CheckedStart,
     lints: Sequence[Lint],
     sources: Sources,
-    unseen: str = "",
+    unseen: Sequence[str] = (),
     in_states: Sequence[ConfigRemark] = (),
 ) -> answers.ConfigCheck:
     """Report whether the kubelet would start, and all other findings, including those *in_states*.
 
-    An error in a state file replaces the failed start that it causes. *unseen* names those of the node's
-    files that were not checked, with the command that checks them.
+    An error in a state file replaces the failed start that it causes. *unseen* names what was not checked,
+    with the command that checks it.
     """
     configuration, outcome = loaded.configuration, start.outcome
     notes = [finding_place(configuration, lint) for lint in lints]
@@ -75,7 +75,7 @@ def check_document(
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
     inputs: list[answers.NotChecked] = [
-        {"settings": [], "what": each} for each in unread_inputs(sources, unseen)
+        {"settings": [], "what": each} for each in unread_inputs(sources, *unseen)
     ]
     document["notChecked"] = [*inputs, *document["notChecked"]]
     return document

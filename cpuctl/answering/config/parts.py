@@ -28,12 +28,12 @@ def unloaded_header(sources: InputSources) -> Header:
     return {"sources": sources.entries, "kubelet": {"version": str(release)}}
 
 
-def unread_inputs(sources: Sources, files: str) -> list[str]:
-    """Name unchecked inputs that affect a start: unknown flags, and *files* of the node."""
+def unread_inputs(sources: Sources, *others: str) -> list[str]:
+    """Name what is unchecked although it affects a start: unknown flags, and *others* that are not empty."""
     flags = sources.get(UNKNOWN_FLAGS)
     return [
         *([f"{THE_FLAGS}: {flags['value']}"] if flags else []),
-        *([files] if files else []),
+        *filter(None, others),
     ]
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from cpuctl.answers.values import Amount
     from cpuctl.inputs.sources import Sources
     from cpuctl.operations.pod_view import NodeView, ShownPods
-    from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.out_of_memory import Ranked
+    from cpuctl.pods.resource_quotas import QuotaCharge, ResourceQuota
 
 # The facts derived from one pod, as a plain document: ``pods show`` prints it, ``pods diff`` compares two.
 

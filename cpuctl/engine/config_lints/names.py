@@ -86,13 +86,13 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
 def lint_options(subject: LintSubject) -> Iterator[Lint]:
     """Report options that this release does not know, that need a gate, or whose value is invalid."""
     config = subject.config
-    yield from _options(
-        CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, subject
-    )
-    if config.topology_manager_policy == "none":
-        return  # the options are not read then
-    options = config.topology_manager_policy_options
-    yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, subject)
+    # Without a policy, the options of the CPU Manager are rejected as a whole, and the others are not read.
+    if config.cpu_manager_policy != "none":
+        options = config.cpu_manager_policy_options
+        yield from _options(CPU_OPTIONS, options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, subject)
+    if config.topology_manager_policy != "none":
+        options = config.topology_manager_policy_options
+        yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, subject)
 
 
 def _options(
@@ -109,8 +109,8 @@ def _options(
         if not stage:
             yield _unknown_option(field, name, known, gates.minor)
         elif gate and not gates.enabled(gate):
-            yield _gated_option(field, name, stage, gate, why_remove(subject, name))
-        elif lint := _option_value(field, name, value, gates):
+            yield _gated_option(field, name, stage, gate, _fix_of_gated(field, name, value, gate, subject))
+        elif lint := _option_value(field, name, value, subject):
             yield lint
 
 
@@ -150,8 +150,19 @@ def _archived(field: str) -> Lint:
     )
 
 
-def _gated_option(field: str, name: str, stage: str, gate: str, useless: str) -> Lint:
-    """Report an option without its gate; with the gate, it may still be *useless*."""
+def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSubject) -> str:
+    """Return what to do about an option without its gate: with the gate, it may still be of no use."""
+    turned_on = f"featureGates: {{{gate}: true}}"
+    lint = _option_value(field, name, value, subject)
+    if lint is not None and lint.code == _OFF:
+        return f"remove {field}.{name}: false is the same as leaving it out"
+    if lint is not None and lint.severity is Severity.ERROR:
+        return f"{turned_on}, and {lint.fix}"
+    useless = why_remove(subject, name) if field == CPU_OPTIONS else ""
+    return f"remove {field}.{name}: {useless}" if useless else turned_on
+
+
+def _gated_option(field: str, name: str, stage: str, gate: str, fix: str) -> Lint:
     departs = (
         f"; according to KEP-4540, disabling the gate only disables the option ({OPTION_GROUPS})"
         if name == STRICT_RESERVATION
@@ -164,15 +175,18 @@ def _gated_option(field: str, name: str, stage: str, gate: str, useless: str) ->
         expected=f"{gate}=true",
         detected=f"{gate}=false",
         message=f"option {name} is {stage} in this release and needs the feature gate {gate}{departs}",
-        fix=f"remove {CPU_OPTIONS}.{name}: {useless}" if useless else f"featureGates: {{{gate}: true}}",
+        fix=fix,
     )
 
 
-def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lint | None:
+_OFF = "option-off"
+
+
+def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Lint | None:
     if name == MAX_NODES:
-        return None if _is_number(value) else _no_number(field, name, value)
+        return _number(field, value, subject)
     if name == SCALE_DELAY:
-        return _delay(field, value, gates)
+        return _delay(field, value, subject.gates)
     try:
         wanted = parse_bool(value)
     except GoError:
@@ -180,7 +194,7 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
     if wanted:
         return None
     message = f"option {name} is set to false, which is the same as leaving it out"
-    return Lint(severity=Severity.NOTE, code="option-off", place=(field, name), message=message)
+    return Lint(severity=Severity.NOTE, code=_OFF, place=(field, name), message=message)
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
@@ -218,24 +232,25 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
     )
 
 
-def _is_number(text: str) -> bool:
-    """Return whether the kubelet accepts a text as a number of NUMA nodes."""
+def _number(field: str, value: str, subject: LintSubject) -> Lint | None:
+    """Report what the kubelet does not accept as a number of NUMA nodes."""
     try:
-        return parse_atoi(text) >= DEFAULT_MAX_NODES
+        if parse_atoi(value) >= DEFAULT_MAX_NODES:
+            return None
+        message = f"option {MAX_NODES} must be at least {DEFAULT_MAX_NODES}, found {quoted(value)}"
     except GoError:
-        return False
-
-
-def _no_number(field: str, name: str, value: str) -> Lint:
+        message = f"option {MAX_NODES} expects a number of at least {DEFAULT_MAX_NODES}, not {quoted(value)}"
+        message += ", although the documentation said so until 2026" if value == "true" else ""
+    nodes = subject.topology.num_numa_nodes if subject.topology else 0
+    enough = f"remove it: the default is {DEFAULT_MAX_NODES}"
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
-        place=(field, name),
+        place=(field, MAX_NODES),
         expected=f"a number of at least {DEFAULT_MAX_NODES}",
         detected=value,
-        message=f"option {name} expects the number of NUMA nodes, not {quoted(value)}"
-        + (", although the documentation said so until 2026" if value == "true" else ""),
-        fix=f'{name}: "16"',
+        message=message,
+        fix=f'{MAX_NODES}: "{nodes}"' if nodes > DEFAULT_MAX_NODES else enough,
     )
 
 

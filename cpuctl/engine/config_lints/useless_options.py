@@ -15,8 +15,10 @@ from cpuctl.kubelet.policy_options import (
     FULL_PCPUS_ONLY,
     PREFER_UNCORE,
     check_align_by_socket,
+    check_sockets_for_alignment,
     parse_cpu_policy_options,
 )
+from cpuctl.records import replace
 
 _LITTLE = "; it can only reject pods, as it does not count the CPUs that a pod already has"
 
@@ -35,7 +37,7 @@ def why_idle(subject: LintSubject, option: str) -> str:
 
 
 def why_remove(subject: LintSubject, option: str) -> str:
-    """Return why an option without its gate should be removed; empty if the gate would help."""
+    """Return why an option that is on without its gate should be removed; empty if the gate would help."""
     if error := _error_with_gates(subject, option):
         return f"even with this gate, the kubelet would not start: {error}"
     if subject.topology is None or not _is_judged(subject, option):
@@ -62,10 +64,15 @@ def _lacks_gate(subject: LintSubject, option: str) -> bool:
 
 def _error_with_gates(subject: LintSubject, option: str) -> str:
     """Return the kubelet's error about an option if the gates of all stages were on."""
+    # The gates are not set as a kubelet does: that may refuse others, which have their own findings.
+    settings = {**subject.gates.settings, **dict.fromkeys(CPU_STAGE_GATES.values(), True)}
+    gates, topology = replace(subject.gates, settings=settings), subject.topology
     try:
-        gates = subject.gates.with_overrides(dict.fromkeys(CPU_STAGE_GATES.values(), True))
         options = parse_cpu_policy_options(subject.config.cpu_manager_policy_options, gates)
         check_align_by_socket(options, subject.config.topology_manager_policy)
+        if topology is not None:
+            sockets, numa_nodes = topology.num_sockets, topology.num_numa_nodes
+            check_sockets_for_alignment(options, sockets=sockets, numa_nodes=numa_nodes)
     except SettingError as error:
         return str(error) if error.path[-1] == option else ""
     return ""

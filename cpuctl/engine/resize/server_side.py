@@ -25,7 +25,7 @@ from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
 
 _ROOT = FieldPath((), "[]")
 _SPEC = FieldPath(("spec",), "spec")

@@ -14,7 +14,6 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.golang.json_values import parsed_json
 from cpuctl.pods.launcher_pod import KUBEVIRT, pods_of_machine
 from cpuctl.pods.model import Pod
-from cpuctl.pods.namespace_limits import ResourceQuota
 from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace
 from cpuctl.pods.reading.virtual_machines import (
     Conflict,
@@ -26,6 +25,7 @@ from cpuctl.pods.reading.virtual_machines import (
     with_preference,
 )
 from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, MAX_REPLICAS, KubeVirtObject
+from cpuctl.pods.resource_quotas import ResourceQuota
 from cpuctl.pods.virtual_machine import (
     RELEASE,
     Binding,

@@ -27,8 +27,9 @@ from cpuctl.pods.reading.workloads import (
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.reading.namespace_objects import NamespaceObject
+    from cpuctl.pods.resource_quotas import ResourceQuota
 
 _GOVERNING = ("LimitRange", "ResourceQuota")
 

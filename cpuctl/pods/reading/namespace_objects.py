@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem, ResourceQuota, Scope
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.reading.pods import decode_name, decode_namespace
+from cpuctl.pods.resource_quotas import ResourceQuota, Scope
 from cpuctl.quantity import Quantity
 
 NamespaceObject = LimitRange | ResourceQuota

@@ -26,7 +26,7 @@ from cpuctl.pods.validation.static_references import refused_reference
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
 
 MOST_FINDINGS = 100_000
 """The maximum number of findings: more than anyone reads, while hostile input can cause any number."""

@@ -22,7 +22,7 @@ from cpuctl.pods.validation.server import check_metadata, check_restart, check_s
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
 
 _SPEC = FieldPath(("spec",), "spec")
 _METADATA = FieldPath(("metadata",), "metadata")
@@ -55,7 +55,7 @@ def beyond_limit_ranges(pod: Pod, limit_ranges: Sequence[LimitRange]) -> Iterato
     if not limit_ranges:
         return
 
-    from cpuctl.pods.namespace_limits import applied
+    from cpuctl.pods.limit_ranges import applied
 
     for limit_range in applied(limit_ranges, pod.namespace):
         if texts := limit_range.violations(pod):

@@ -37,7 +37,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.limit_ranges import LimitRange
 
 
 _POLICY_CODE = "resize-policy"

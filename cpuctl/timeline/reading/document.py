@@ -22,8 +22,9 @@ from cpuctl.timeline.reading.fields import duration, refuse_others, require_cont
 from cpuctl.timeline.reading.kubelets import KubeletReader, ReadFile, read_server, server_like
 
 if TYPE_CHECKING:
-    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.limit_ranges import LimitRange
     from cpuctl.pods.reading.namespace_objects import NamespaceObject
+    from cpuctl.pods.resource_quotas import ResourceQuota
 
 API_VERSION, KIND = "cpuctl/v1alpha1", "Timeline"
 MAX_EVENTS = 100_000

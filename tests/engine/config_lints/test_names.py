@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.diagnostics import Severity
-from tests.support.config_lints import Case, Reported, aligned, static
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from tests.support.config_lints import CPU, Case, Reported, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 REMOVE = "remove cpuManagerPolicyOptions.align-by-socket"
+GATED = "featureGates: {CPUManagerPolicyAlphaOptions: true}"
+NOT_STARTED = "even with this gate, the kubelet would not start"
+MORE_SOCKETS = (
+    "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
+)
 ALIGNED = "every socket is one NUMA node"
 INCOMPATIBLE = (
     "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
@@ -119,7 +127,7 @@ CASES = [
             "cpuManagerPolicyOptions.align-by-socket",
             Reported(
                 config={
-                    **static({"align-by-socket": "true"}, feature_gates={}),
+                    **static({"align-by-socket": value}, feature_gates={}, reserved_system_cpus="0"),
                     "topology_manager_policy": policy,
                 },
                 machine=f"synthetic:{machine}",
@@ -130,18 +138,13 @@ CASES = [
             detected="CPUManagerPolicyAlphaOptions=false",
             fix=fix,
         )
-        for policy, machine, fix in (
-            ("restricted", "2s4n8c2t", "featureGates: {CPUManagerPolicyAlphaOptions: true}"),
-            (
-                "restricted",
-                "2s2n8c2t",
-                f"{REMOVE}: it has no effect on this machine: {ALIGNED}",
-            ),
-            (
-                "single-numa-node",
-                "2s4n8c2t",
-                f"{REMOVE}: even with this gate, the kubelet would not start: {INCOMPATIBLE}",
-            ),
+        for policy, machine, value, fix in (
+            ("restricted", "2s4n8c2t", "true", GATED),
+            ("restricted", "2s2n8c2t", "true", f"{REMOVE}: it has no effect on this machine: {ALIGNED}"),
+            ("single-numa-node", "2s4n8c2t", "true", f"{REMOVE}: {NOT_STARTED}: {INCOMPATIBLE}"),
+            ("restricted", "4s2n8c2t", "true", f"{REMOVE}: {NOT_STARTED}: {MORE_SOCKETS}"),
+            ("restricted", "2s4n8c2t", "false", f"{REMOVE}: false is the same as leaving it out"),
+            ("restricted", "2s4n8c2t", "yes", f'{GATED}, and align-by-socket: "true"'),
         )
     ),
     Case(
@@ -149,21 +152,31 @@ CASES = [
         Severity.ERROR,
         "topologyManagerPolicyOptions.max-allowable-numa-nodes",
         Reported(config=aligned({"max-allowable-numa-nodes": "true"})),
-        'option max-allowable-numa-nodes expects the number of NUMA nodes, not "true", although'
+        'option max-allowable-numa-nodes expects a number of at least 8, not "true", although'
         " the documentation said so until 2026",
         expected="a number of at least 8",
         detected="true",
-        fix='max-allowable-numa-nodes: "16"',
+        fix="remove it: the default is 8",
     ),
     Case(
         "option-value",
         Severity.ERROR,
         "topologyManagerPolicyOptions.max-allowable-numa-nodes",
         Reported(config=aligned({"max-allowable-numa-nodes": "7"})),
-        'option max-allowable-numa-nodes expects the number of NUMA nodes, not "7"',
+        'option max-allowable-numa-nodes must be at least 8, found "7"',
         expected="a number of at least 8",
         detected="7",
-        fix='max-allowable-numa-nodes: "16"',
+        fix="remove it: the default is 8",
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "topologyManagerPolicyOptions.max-allowable-numa-nodes",
+        Reported(config=aligned({"max-allowable-numa-nodes": "7"}), machine="synthetic:2s12n24c2t"),
+        'option max-allowable-numa-nodes must be at least 8, found "7"',
+        expected="a number of at least 8",
+        detected="7",
+        fix='max-allowable-numa-nodes: "12"',
     ),
     Case(
         "option-announced",
@@ -287,3 +300,31 @@ def test_exactly_one_mistake_is_found(case: Case) -> None:
 def test_the_number_of_findings_on_unknown_gates_is_limited() -> None:
     gates = {f"Gate{number}": True for number in range(1000)}
     assert len(Reported(config={"feature_gates": gates}).lints()) == 100
+
+
+def test_the_fix_of_a_topology_option_is_about_that_option() -> None:
+    """The same name among the options of the CPU Manager is another mistake."""
+    option = {"prefer-closest-numa-nodes": "true"}
+    gates = {"TopologyManagerPolicyBetaOptions": False}
+    reported = Reported(config={**static(option, feature_gates=gates), **aligned(option)}, minor=31)
+    fixes = {lint.place: lint.fix for lint in reported.lints()}
+    assert fixes["topologyManagerPolicyOptions", "prefer-closest-numa-nodes"] == (
+        "featureGates: {TopologyManagerPolicyBetaOptions: true}"
+    )
+
+
+@pytest.mark.parametrize("gate", ["Foo", "CPUManagerPolicyOptions"])
+def test_other_wrong_gates_do_not_hide_an_option_without_its_gate(gate: str) -> None:
+    """A gate that the release lacks or has locked keeps the kubelet from starting, but not the check."""
+    gates = {gate: False}
+    config = static({"align-by-socket": "true"}, feature_gates=gates)
+    subject = Reported(config=static()).subject()
+    subject = subject._replace(config=KubeletConfiguration(**config), gates=FeatureGates(36, gates))
+    (found,) = [lint for lint in lint_configuration(subject) if lint.code == "option-without-gate"]
+    assert found.fix == GATED
+
+
+def test_options_without_a_policy_are_only_rejected_as_a_whole() -> None:
+    """Neither a gate nor another value would help: the policy none takes no options."""
+    config = {CPU: {"align-by-socket": "true", "full-pcpus-only": "yes", "xyz": "true"}}
+    assert [lint.code for lint in Reported(config=config).lints()] == []

@@ -12,8 +12,8 @@ from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import QosClass, StoredPod
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.pods.namespace_limits import Scope
 from cpuctl.pods.reading import manifests
 from cpuctl.pods.reading.manifests import Manifests, decode_manifests
+from cpuctl.pods.resource_quotas import Scope
 from tests.support.manifests import read_pods
 from tests.support.pods import texts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.pod_server import PodServer
+from cpuctl.pods.limit_ranges import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ContainerKind, Pod
-from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, provenance, stored_pod

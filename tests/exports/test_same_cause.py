@@ -1,0 +1,22 @@
+"""Of two findings with one cause, that of the state files is shown, unless it is less severe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.exports.same_cause import findings_of_audit
+
+
+@pytest.mark.parametrize(
+    ("audited", "verified", "shown"),
+    [("error", "error", False), ("warning", "error", False), ("error", "warning", True)],
+)
+def test_a_finding_is_never_replaced_by_a_less_severe_one(audited: str, verified: str, shown: object) -> None:
+    twice = {"code": "given-twice", "severity": audited, "subject": "shop/db", "uid": "1"}
+    audit: Any = {"findings": [twice]}
+    state: Any = {
+        "findings": [{"code": "held-twice", "severity": verified, "file": "cpu_manager_state", "podUID": "1"}]
+    }
+    assert findings_of_audit(audit, state) == ([twice] if shown else [])

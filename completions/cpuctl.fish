@@ -786,7 +786,7 @@ complete -c cpuctl -n '__cpuctl_at "advise"' -l defragment -d 'Find the fewest p
 complete -c cpuctl -n '__cpuctl_at "advise"' -l budget -x -d 'Try at most N settings (default 2000) or, with --defragment, steps (default 20000).'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l what-if -d 'Also try the what-if policies that come with cpuctl (see cpuctl policies list). Reserved CPUs and full-pcpus-only stay unchanged for these.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l keep -x -a 'cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes' -d 'Keep this setting: a configuration field, such as cpuManagerPolicy, or a policy option, such as full-pcpus-only.'
-complete -c cpuctl -n '__cpuctl_at "advise"' -l snippet -x -d 'Print only the settings of row N, as a KubeletConfiguration: a file for --config-dir.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l snippet -x -d 'Print only the settings of row N, as a KubeletConfiguration: a file for --config-dir, unless a warning says otherwise.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'

@@ -227,7 +227,7 @@ _cpuctl_run() {
                 '(--budget)'--budget='[Try at most N settings (default 2000) or, with --defragment, steps (default 20000).]:N: ' \
                 '(--what-if)'--what-if'[Also try the what-if policies that come with cpuctl (see cpuctl policies list). Reserved CPUs and full-pcpus-only stay unchanged for these.]' \
                 '*'--keep='[Keep this setting\: a configuration field, such as cpuManagerPolicy, or a policy option, such as full-pcpus-only.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
-                '(--snippet)'--snippet='[Print only the settings of row N, as a KubeletConfiguration\: a file for --config-dir.]:N: ' \
+                '(--snippet)'--snippet='[Print only the settings of row N, as a KubeletConfiguration\: a file for --config-dir, unless a warning says otherwise.]:N: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \

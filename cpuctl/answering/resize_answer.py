@@ -45,6 +45,7 @@ from cpuctl.engine.resize.outcome import (
 from cpuctl.engine.resize.pending import RetriedResize, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
+from cpuctl.exports.outcomes import splits_core
 from cpuctl.golang.durations import duration_text
 from cpuctl.operations.resize import Resizes
 from cpuctl.pods.cgroups.files import WeightFormula
@@ -103,8 +104,12 @@ def resize_document(
 def _following(
     pods: Sequence[answers.ResizedPod], outcomes: Sequence[ResizeOutcome], capacity: str
 ) -> NextPart:
-    """Return the command for refused resizes for which no gate has to be enabled."""
-    refused = [each for pod, each in zip(pods, outcomes, strict=True) if each.obstacle and not pod["fix"]]
+    """Return the command for refused resizes, unless a gate or another number of CPUs would do."""
+    refused = [
+        each
+        for pod, each in zip(pods, outcomes, strict=True)
+        if each.obstacle and not pod["fix"] and not splits_core(pod["details"])
+    ]
     unchangeable = [each.request.running.spec for each in refused if each.obstacle is Obstacle.POD]
     if unchangeable:
         command = next(filter(None, map(_recreation, unchangeable)), "")

@@ -24,6 +24,7 @@ from cpuctl.answers.values import (
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
 
 FleetCheckName = Literal["config", "state", "audit", "nrt"]
+FleetPartName = FleetCheckName | Literal["machine"]
 
 
 class MetricsPart(TypedDict, total=False):
@@ -367,9 +368,9 @@ class FleetPlan(RepeatedPart, PolicyPart):
 
 
 class CheckedPart(TypedDict):
-    check: FleetCheckName
+    check: FleetPartName
     """config is cpuctl config check, state cpuctl checkpoint verify, audit cpuctl audit; nrt checks the
-    NodeResourceTopology object."""
+    NodeResourceTopology object, and machine is what a report says about the machine itself."""
 
 
 class FindingPlace(TypedDict):

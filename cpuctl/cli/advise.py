@@ -25,7 +25,13 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, read_planning
 
 if TYPE_CHECKING:
-    from cpuctl.answers.advice import AdvisedSettings, FoundMoves, UnloadedAdvice, UnstartedDefragmentation
+    from cpuctl.answers.advice import (
+        AdvisedSettings,
+        FoundMoves,
+        ProposedSettings,
+        UnloadedAdvice,
+        UnstartedDefragmentation,
+    )
 
 app = command_group()
 
@@ -101,7 +107,8 @@ SnippetOption = Annotated[
         "--snippet",
         metavar="N",
         min=1,
-        help="Print only the settings of row N, as a KubeletConfiguration: a file for --config-dir.",
+        help="Print only the settings of row N, as a KubeletConfiguration: a file for --config-dir, unless a "
+        "warning says otherwise.",
     ),
 ]
 
@@ -230,7 +237,20 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
         there = f"1 to {len(proposals)}" if proposals else "none"
         hint = "" if proposals else "run without --snippet to see why"
         raise UsageError(f"row {snippet} does not exist; rows: {there}", where="--snippet", hint=hint)
+    if style.for_people:
+        _warn(proposals[snippet - 1])
     emit(proposals[snippet - 1] if style.for_people else document, style)
+
+
+def _warn(proposal: "ProposedSettings") -> None:
+    """Warn if the settings do not take effect as a drop-in file alone."""
+    if flags := proposal["flags"]:
+        complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
+    elif not proposal["dropIn"]:
+        complain(
+            "warning: a drop-in file is not enough, because it cannot remove settings of the main file; "
+            "change the main file"
+        )
 
 
 def _helps(document: Document) -> bool:

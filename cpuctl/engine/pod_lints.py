@@ -193,11 +193,11 @@ def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
     """Check every container of a pod without pod-level resources."""
     if not subject.kubelet.may_pin or subject.view.resources is not None:
         return
+    if subject.qos.qos_class is not QosClass.GUARANTEED:
+        yield from _lint_whole(subject)
+        return
     for container in subject.view.all_containers:
-        if subject.qos.qos_class is not QosClass.GUARANTEED:
-            yield from _lint_whole(subject, container)
-        else:
-            yield from _lint_fraction(subject, container)
+        yield from _lint_fraction(subject, container)
 
 
 def whole_cpus(container: Container) -> int:
@@ -208,15 +208,22 @@ def whole_cpus(container: Container) -> int:
     return max(request.value, 0)
 
 
-def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    """Report whole CPUs in a pod that is not Guaranteed: that looks like a mistake."""
-    count, qos = whole_cpus(container), subject.qos
-    if count:
+def _lint_whole(subject: PodLintSubject) -> Iterator[Finding]:
+    """Report whole CPUs in a pod that is not Guaranteed: that looks like a mistake, and is one per fix."""
+    qos, alike = subject.qos, dict[str, list[Container]]()
+    for container in subject.view.all_containers:
+        if whole_cpus(container):
+            alike.setdefault(_advice(subject, container), []).append(container)
+    for fix, containers in alike.items():
+        first = containers[0]
+        whole = f"requests and limits are {whole_cpus(first)} whole CPUs"
+        if len(containers) > 1:
+            whole = f"containers {few([each.name for each in containers])} request whole CPUs"
         detail = (
-            f"requests and limits are {count} whole CPUs, but none become exclusive: the pod is "
-            f"{qos.qos_class}, not Guaranteed, because {qos.reason}"
+            f"{whole}, but none become exclusive: the pod is {qos.qos_class}, not Guaranteed, because "
+            f"{qos.reason}"
         )
-        yield subject.field_path(container).warning(_SHARED, detail, fix=_advice(subject, container))
+        yield subject.field_path(first).warning(_SHARED, detail, fix=fix)
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:

@@ -147,3 +147,8 @@ def pod_counts_text(summary: Summary) -> str:
         if count or outcome == "Admitted"
     )
     return f"{counted(summary['pods'], 'pod')}: {', '.join(counted_words)}"
+
+
+def splits_core(details: Mapping[str, int]) -> bool:
+    """Return whether the amounts of a rejection are a request that is no multiple of the CPUs per core."""
+    return bool(details.get("cpusPerCore") and details["requested"] % details["cpusPerCore"])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         FleetCheck,
         FleetCheckSummary,
         FleetFinding,
+        FleetPartName,
         FleetUnchecked,
         NodeFinding,
         UncheckedPart,
@@ -375,7 +376,7 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
 
 
 def _unchecked_answer(nodes: Iterable[CheckedNode]) -> list[FleetUnchecked]:
-    found: dict[tuple[FleetCheckName, str], list[tuple[str, str]]] = {}
+    found: dict[tuple[FleetPartName, str], list[tuple[str, str]]] = {}
     for node in nodes:
         for each in node["unchecked"]:
             members = found.setdefault((each["check"], skeleton(each["missing"])), [])

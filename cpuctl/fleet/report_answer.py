@@ -11,20 +11,23 @@ from cpuctl.fleet.checking import same_findings
 from cpuctl.fleet.grouping import group_answers, groups_of
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import FleetCheckName, NodeFinding, UnreadableNode
+    from cpuctl.answers.fleet import FleetPartName, NodeFinding, UnreadableNode
     from cpuctl.answers.report import FleetReport, FleetReportSummary, Report, ReportedNode
 
     Node = ReportedNode | UnreadableNode
 
-_CHECKS: Mapping[str, FleetCheckName] = {"configuration": "config", "state": "state", "audit": "audit"}
-"""The parts of a report whose findings are those of checks; groups show what is odd about machines."""
+_CHECKS: Mapping[str, FleetPartName] = {
+    "machine": "machine",
+    "configuration": "config",
+    "state": "state",
+    "audit": "audit",
+}
+"""The parts of a report, by the names of the checks with the same findings."""
 
 
 def node_findings(report: Report) -> Iterator[NodeFinding]:
     """Yield the findings on a node, as fleet checks report them."""
     for place in findings_of(report):
-        if place.part not in _CHECKS:
-            continue
         each = place.finding
         yield {
             "check": _CHECKS[place.part],

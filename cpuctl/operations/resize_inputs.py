@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.engine.start import NotStarted
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
-    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import Pod, ResourceRequirements, StoredPod
     from cpuctl.quantity import Quantity
@@ -202,17 +202,9 @@ def read_requests(
             from cpuctl.operations.command_lines import planning_command
 
             why = running.outside.get(uid, f"{name} is not admitted here")
-            hint = f"to see why: {planning_command(_as_new(planning), ['explain', name])}"
+            hint = f"to see why: {planning_command(planning.inputs, ['explain', name])}"
             raise InputError(f"{why}, so it cannot be resized", hint=hint)
     return requests
-
-
-def _as_new(planning: Planning) -> PlanningInputs:
-    """Return inputs for which running pods are new: without state files, they are admitted as such."""
-    inputs = planning.inputs
-    if planning.initial.texts or not inputs.pods or "#" in inputs.pods:  # a node of an archive
-        return inputs
-    return replace(inputs, pods="", filenames=[inputs.pods, *inputs.filenames])
 
 
 def _by_amounts(

@@ -132,6 +132,10 @@ def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -
     assert reported == {True: (["--cpu-manager-policy"], False), False: ([], True)}
     shown = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept).out
     assert "Flags override files; remove or change these: --cpu-manager-policy\n" in shown
+    for row in rows:
+        printed = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--snippet", str(row["number"])).err
+        warning = "warning: flags override files; remove or change these: --cpu-manager-policy\n"
+        assert printed == (warning if row["flags"] else "")
     Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")
     words = (*MACHINE, "--kubelet-config", config, "-T", "web=5/5,1Gi", "--budget", "20")
     for release, does in (("1.28", False), ("1.29", True)):
@@ -140,6 +144,9 @@ def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -
         assert not any(row["flags"] for row in rows)
     shown = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28").out
     assert "A drop-in file is not enough for row" in shown
+    printed = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28", "--snippet", "1")
+    assert (printed.code, "kind: KubeletConfiguration\n" in printed.out) == (0, True)
+    assert printed.err.startswith("warning: a drop-in file is not enough, because it cannot remove settings")
 
 
 def test_a_row_that_does_not_exist_prints_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -224,6 +224,12 @@ def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
     assert "is a recording and cannot be changed" in text
 
 
+@pytest.mark.parametrize("option", ["-m", "--root"])
+def test_a_missing_tree_is_not_a_recording(option: str, tmp_path: Path) -> None:
+    missing = str(tmp_path / "none")
+    assert refusal(option, missing) == (4, f"error: {missing}: cannot be read: no such file or directory\n")
+
+
 def test_a_copy_of_a_node_cannot_be_changed(tmp_path: Path) -> None:
     """Files that look like control groups, but are on a disk."""
     for name, text in {"online": "0-1", "possible": "0-1", "present": "0-1"}.items():

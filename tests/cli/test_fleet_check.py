@@ -59,6 +59,15 @@ def test_a_check_shows_each_finding_once_with_its_nodes(recorded: Path, cpuctl: 
     assert "  4 nodes: node1, node2, node3, node4\n" in wide
 
 
+def test_details_that_differ_between_nodes_are_those_of_one(cpuctl: Cpuctl) -> None:
+    """Text with gaps alone says nothing about any node."""
+    nodes = sorted(map(str, NODES.glob("*/node.tar.xz")))
+    wide = cpuctl("fleet", "check", *nodes, "-q", "-o", "wide").out
+    details = [line for line in wide.splitlines() if line.startswith(("  where: ", "  expected "))]
+    assert not [line for line in details if "..." in line]
+    assert "  expected no quota, detected 150000 us in 100000 us (on hybrid-8-numa)" in details
+
+
 def test_a_check_finds_on_one_node_what_the_commands_for_one_node_find(
     recorded: Path, cpuctl: Cpuctl
 ) -> None:

@@ -43,7 +43,10 @@ def test_nodes_with_problems_come_first(fleet: list[str], cpuctl: Cpuctl) -> Non
     assert document["summary"]["nodes"] == 5
     assert (document["summary"]["unreadable"], document["summary"]["withProblems"]) == (1, 1)
     assert document["nodes"][1]["summary"]["start"] == "Refused"
-    assert {node for each in document["findings"] for node in each["nodes"]} == {"faulty"}
+    assert {node for each in document["findings"] for node in each["nodes"]} == {"faulty", f"{SMALL},nosmt"}
+    for node in document["nodes"][1:]:
+        listed = {each["severity"] for each in document["findings"] if node["node"] in each["nodes"]}
+        assert listed == {name for name in ("error", "warning", "note") if node["summary"][name]}
     severities = [each["severity"] for each in document["findings"]]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
 

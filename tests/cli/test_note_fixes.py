@@ -56,9 +56,22 @@ NOTED = [
         "synthetic:2s4n8c2t,mem=8Gi",
     ),
     Reported(STATIC | ALPHA | options(full_pcpus_only="yes")),
+    Reported(STATIC | RESTRICTED | options(align_by_socket="true"), "synthetic:4s2n8c2t,mem=8Gi"),
+    Reported(STATIC | options(align_by_socket="false")),
+    Reported(
+        RESTRICTED
+        | {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "false"}}
+        | {"featureGates": {"TopologyManagerPolicyBetaOptions": False}},
+        release="1.31",
+    ),
+    Reported(STATIC | options(align_by_socket="yes")),
     Reported(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
     Reported(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
+    Reported(
+        RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}},
+        "synthetic:2s12n12c1t,mem=24Gi",
+    ),
     Reported({"featureGates": {"MemoryQOS": True}}),
     Reported({"featureGates": {"CPUManager": True}}),
     Reported({"featureGates": {"MixedCPUsAllocation": True}}),
@@ -234,6 +247,11 @@ def _switch_on(config: Config, _: Place, gate: str) -> None:
     config.setdefault("featureGates", {})[gate] = True
 
 
+def _switch_on_and_set(config: Config, place: Place, gate: str, name: str, value: str) -> None:
+    _switch_on(config, place, gate)
+    _set(config, place, name, value)
+
+
 def _without_pages(config: Config, _: Place, kind: str) -> None:
     del config["reservedMemory"][0]["limits"][kind]
 
@@ -257,6 +275,7 @@ WAYS: dict[str, Callable[..., None]] = {
     r"list them as well": _name_too,
     r"set mergeDefaultEvictionSettings: true in the kubelet's --config file, .*": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
+    r'featureGates: \{(\w+): true\}, and ([\w-]+): "(\w+)"': _switch_on_and_set,
     r"remove (hugepages-\w+)": _without_pages,
     r"leave it out|remove \S+(?:: .*)?": _leave_out,
     r'([\w-]+): "(\w+)"': _set,

@@ -271,6 +271,18 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
     assert [pod["outcome"] for pod in requested["pods"]] == ["Admitted"] * 3
 
 
+def test_a_pod_that_is_rejected_before_is_not_left_to_the_kubelet(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    resources = "{limits: {cpu: 2, memory: 1Gi, hugepages-1Gi: 1500Mi}}"
+    (tmp_path / "pod.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: typo}\n"
+        f"spec: {{containers: [{{name: app, resources: {resources}}}]}}\n"
+    )
+    node = ("-m", "synthetic:1s1n8c2t", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,8")
+    shown = cpuctl("pods", "show", "-f", str(tmp_path / "pod.yaml"), *node, "-q").out
+    assert "The API server rejects the pod: " in shown
+    assert "\napp: 2 exclusive CPUs if the pod were accepted\n" in shown
+
+
 def test_usage_of_missing_pods_is_reported(pods: Pods) -> None:
     result = pods("show", "-f", "gateway.yaml", "--usage", "usage.yaml")
     assert "warning: usage is given for pods that are missing: default/gone\n" in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -382,6 +383,28 @@ def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
     assert "error: default/db is not admitted (UnexpectedAdmissionError: " in result.err
     assert ", so it cannot be resized" in result.err
     assert "\nhint: to see why: cpuctl explain default/db " in result.err
+
+
+def test_the_command_that_says_why_treats_running_pods_as_running(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """As a new pod, it would request what its spec has, not what is allocated to it."""
+    pod = Path("fixtures/resize/pending.json").read_text().replace("8Gi", "2Gi")
+    (tmp_path / "pending.json").write_text(pod)
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config")
+    words = (*node, "fixtures/kubelet/single-numa-node.yaml", "--pods", str(tmp_path / "pending.json"))
+    result = resize(cpuctl, *words)
+    assert (result.code, "is not admitted (TopologyAffinityError: " in result.err) == (4, True)
+    command = result.err[result.err.index("cpuctl explain") :].splitlines()[0]
+    explained = cpuctl(*shlex.split(command)[1:])
+    assert (explained.code, "ANSWER" in explained.out) == (3, True)
+    assert "rejected with TopologyAffinityError when the kubelet restarts" in explained.out
+
+
+def test_a_request_for_parts_of_cores_is_answered_with_whole_cores(cpuctl: Cpuctl) -> None:
+    flags = (STATIC, "--cpu-manager-policy-options=full-pcpus-only=true")
+    result = resize(cpuctl, *NODE, *arguments(*flags), *PREVIEW, *DB, *to("db:cpu=5"))
+    assert "db: SMTAlignmentError: " in result.out
+    assert "\n  fix: request a multiple of 2 CPUs, such as 6\n" in result.out
+    assert "plan --capacity" not in result.out
 
 
 def test_a_policy_decides_on_admission_but_not_on_resizes(cpuctl: Cpuctl) -> None:

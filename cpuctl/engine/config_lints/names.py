@@ -242,7 +242,7 @@ def _number(field: str, value: str, subject: LintSubject) -> Lint | None:
         message = f"option {MAX_NODES} expects a number of at least {DEFAULT_MAX_NODES}, not {quoted(value)}"
         message += ", although the documentation said so until 2026" if value == "true" else ""
     nodes = subject.topology.num_numa_nodes if subject.topology else 0
-    enough = f"remove it: the default is {DEFAULT_MAX_NODES}"
+    enough = f"remove {field}.{MAX_NODES}: the default is {DEFAULT_MAX_NODES}"
     return Lint(
         severity=Severity.ERROR,
         code="option-value",

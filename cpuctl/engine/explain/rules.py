@@ -94,8 +94,14 @@ def _disagreement(round_: Round) -> str:
     return f"every provider has hints that the policy accepts, but no set of NUMA nodes in common: {wants}"
 
 
+_SETS_SHOWN = 4
+
+
 def _sets(usable: frozenset[NodeMask]) -> str:
-    return " or ".join(map(nodes_text, sorted(sorted(usable), key=int.bit_count)))
+    ordered = sorted(sorted(usable), key=int.bit_count)
+    more = len(ordered) - _SETS_SHOWN
+    listed = " or ".join(map(nodes_text, ordered[:_SETS_SHOWN] if more > 1 else ordered))
+    return f"{listed} or {more} other sets" if more > 1 else listed
 
 
 def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:

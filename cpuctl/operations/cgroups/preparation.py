@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.group_files import GroupFiles
@@ -17,7 +18,9 @@ from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cgroups.objections import ApplyContext, Objection, Override, find_objections, moved_on
 from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import CpuctlError, InputError, UsageError
+from cpuctl.documents.files import STDIN
+from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
+from cpuctl.machine.synthetic import PREFIX
 from cpuctl.machine.tree import DirectoryTree
 from cpuctl.operations.cgroups.request import ResolvedRequest, members_of, read_request
 from cpuctl.root_directory import DanglingLinkError, Root
@@ -76,9 +79,14 @@ class PreparedWrites:
 
 
 def root_of(machine: str, root: str) -> Path:
-    """Return where the node's file tree is; raise UsageError for a recording."""
+    """Return where the node's file tree is; raise UsageError for a recording, CpuctlError without any."""
     place = Path(root or ("/" if machine == "live" else machine))
-    if not place.is_dir():
+    described = not root and (machine == STDIN or machine.startswith(PREFIX))
+    try:
+        is_tree = not described and S_ISDIR(place.stat().st_mode)
+    except OSError as error:
+        raise unreadable(error, str(place)) from None
+    if not is_tree:
         hint = "use the live node, or --root with the mount point of its file system"
         raise UsageError(f"{place} is a recording and cannot be changed", hint=hint)
     return place

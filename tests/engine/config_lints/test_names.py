@@ -156,7 +156,7 @@ CASES = [
         " the documentation said so until 2026",
         expected="a number of at least 8",
         detected="true",
-        fix="remove it: the default is 8",
+        fix="remove topologyManagerPolicyOptions.max-allowable-numa-nodes: the default is 8",
     ),
     Case(
         "option-value",
@@ -166,7 +166,7 @@ CASES = [
         'option max-allowable-numa-nodes must be at least 8, found "7"',
         expected="a number of at least 8",
         detected="7",
-        fix="remove it: the default is 8",
+        fix="remove topologyManagerPolicyOptions.max-allowable-numa-nodes: the default is 8",
     ),
     Case(
         "option-value",

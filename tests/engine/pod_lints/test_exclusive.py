@@ -117,6 +117,16 @@ def test_findings(case: Case) -> None:
 def test_there_is_no_advice_for_very_many_containers() -> None:
     """The search checks all containers for each container."""
     many = pod(*(app("cpu=1", "cpu=1", name=f"c{number}") for number in range(101)))
-    found = linted(many)
-    assert len(found) == 101
-    assert not [text for text in found if "|" in text]
+    (found,) = linted(many)
+    assert "containers c0, c1, c2 and 98 more request whole CPUs" in found
+    assert "|" not in found
+
+
+def test_containers_with_one_fix_are_one_finding() -> None:
+    """The memory limit of one container is missing: that is why neither gets CPUs."""
+    wrong, right = app("cpu=2", "cpu=2"), app("cpu=1 memory=1Gi", "cpu=1 memory=1Gi", name="side")
+    (found,) = linted(pod(wrong, right))
+    assert found.startswith(
+        "warning no-exclusive-cpus spec.containers[0].resources: containers main, side request whole CPUs, "
+        "but none become exclusive"
+    )

@@ -56,8 +56,8 @@ def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
 
 def devices_table(devices: Iterable[ClaimDevices]) -> Table:
     """Compare available devices with what claims request, in a row per driver and NUMA node."""
-    names = ("CLAIM", "REQUEST", "DRIVER", "NODE", "DEVICES", "MATCH", "FREE", "REQUESTED", "LEFT", "HELD BY")
-    right = names[3:9]
+    right = ("NODE", "DEVICES", "MATCH", "FREE", "PER DEVICE", "LEFT")
+    names = ("CLAIM", "REQUEST", "DRIVER", *right, "HELD BY")
     return Table(
         tuple(Column(name, "right" if name in right else "left") for name in names),
         tuple(

@@ -64,10 +64,7 @@ def _finding(
     if example := next(_examples(finding, nodes), ""):
         yield Cell(f"  for example, {example}")
     if wide:
-        if finding["subject"] and finding["where"]:
-            yield Cell(f"  where: {finding['where']}")
-        if finding["expected"] or finding["detected"]:
-            yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
+        yield from (Cell(f"  {line}") for line in _details(finding, nodes))
     if text := fix.text:
         on_all = "" if finding["check"] == "config" else "on each node"
         whole = wide or len(text) <= _LONGEST_FIX
@@ -75,6 +72,19 @@ def _finding(
         yield from fix_cells(shown, fix_label(text, f"on {fix.node}" if fix.node else on_all))
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
+
+
+def _details(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode]) -> Iterator[str]:
+    """Say where a finding is, and its values; if they differ between the nodes, those of the first one."""
+    shown: NodeFinding | FleetFinding = finding
+    on = ""
+    if any(VARIES in finding[part] for part in ("where", "expected", "detected")):
+        name, shown = next(_merged(finding, nodes), ("", finding))
+        on = f" (on {name})" if name and VARIES not in _text(finding) else ""
+    if shown["subject"] and shown["where"]:
+        yield f"where: {shown['where']}{on}"
+    if shown["expected"] or shown["detected"]:
+        yield f"expected {shown['expected'] or '-'}, detected {shown['detected'] or '-'}{on}"
 
 
 def _text(finding: NodeFinding) -> str:

@@ -129,11 +129,15 @@ def _value(resource: str, side: str) -> str:
 def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
     """Report which containers get exclusive CPUs; in one line those that share for the same reason."""
     sharing: dict[str, list[Container]] = {}
+    refused = pod["apiServer"]["refusals"]
+    condition, style = (
+        ("if the pod were accepted", "") if refused else ("if the kubelet admits the pod", "green")
+    )
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
         if claim["assigned"]:
             cpus = counted(claim["count"], "exclusive CPU")
-            yield Cell(f"{container['name']}: {cpus} if the kubelet admits the pod", "green")
+            yield Cell(f"{container['name']}: {cpus} {condition}", style)
         elif claim["qualifies"]:
             cpus = counted(claim["count"], "exclusive CPU")
             yield Cell(f"{container['name']}: qualifies for {cpus}, but {claim['whyShared']}")

@@ -13,7 +13,7 @@ from cpuctl.cli.render.tables.downward import changed_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name
-from cpuctl.exports.outcomes import RESIZES
+from cpuctl.exports.outcomes import RESIZES, splits_core
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
@@ -91,6 +91,10 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
     if pod["fix"]:
         yield Cell(f"  fix: {pod['fix']}")
         yield Cell("  (and the same under featureGates in the kubelet's configuration)")
+    if splits_core(pod["details"]):
+        per_core = pod["details"]["cpusPerCore"]
+        more = pod["details"]["requested"] // per_core * per_core + per_core
+        yield Cell(f"  fix: request a multiple of {per_core} CPUs, such as {more}")
     yield from (Cell(line) for line in departure_lines(pod))
 
 

@@ -46,6 +46,8 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
             yield copies
         if capacity["largestRequests"]:
             yield _largest(capacity, why)
+            if document["kubelet"]["memoryManagerPolicy"] == "Static":
+                yield Lines.of(_TINY)
             yield _elements(capacity, wide=wide)
             if capacity["fragmentation"] is not None:
                 yield _fragmentation(capacity["fragmentation"])
@@ -80,6 +82,10 @@ def _copies(capacity: Capacity, why: Why) -> Table:
     if capacity["skippedKinds"]:
         rows.append((Cell(f"{counted(capacity['skippedKinds'], 'more kind')} of pods"), Cell("-"), Cell("-")))
     return Table((Column("POD"), Column("MORE COPIES", "right"), Column("LIMITED BY")), tuple(rows))
+
+
+_TINY = "LARGEST REQUEST: the CPUs of one container that requests 1 byte of memory"
+"""An assumption that counts only if memory is allocated, too."""
 
 
 def _largest(capacity: Capacity, why: Why) -> Table:

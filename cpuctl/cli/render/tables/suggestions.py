@@ -116,7 +116,9 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
     """Describe what was tried in vain."""
     match search["kind"]:
         case "request":
-            return f"other requests: {', '.join(search['resources'])}"
+            resources = ", ".join(search["resources"])
+            how = ", each alone or all in proportion" if len(search["resources"]) > 1 else ""
+            return f"other requests: {resources}{how}"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
             return "any other topology policy, scope or option" + (", memoryManagerPolicy None" * memory)

@@ -144,9 +144,9 @@ def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -
         assert not any(row["flags"] for row in rows)
     shown = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28").out
     assert "A drop-in file is not enough for row" in shown
-    printed = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28", "--snippet", "1")
-    assert (printed.code, "kind: KubeletConfiguration\n" in printed.out) == (0, True)
-    assert printed.err.startswith("warning: a drop-in file is not enough, because it cannot remove settings")
+    done = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28", "--snippet", "1")
+    assert (done.code, "kind: KubeletConfiguration\n" in done.out) == (0, True)
+    assert done.err.startswith("warning: a drop-in file is not enough, because it cannot remove settings")
 
 
 def test_a_row_that_does_not_exist_prints_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -324,8 +324,8 @@ class ChangedPods(TypedDict, total=False):
 
     Only if pods are given.
     """
-    refusedByBoth: Count
-    """How many of the other pods neither kubelet admits."""
+    refusedByBoth: list[PodChange]
+    """Other pods, which neither kubelet admits, for the same reason."""
 
 
 class VersionsHeader(Header, _Between):

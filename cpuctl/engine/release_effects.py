@@ -42,12 +42,12 @@ class Effects(NamedTuple):
     """Differences that each change an answer if reversed alone.
 
     ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
-    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` is how
-    many neither kubelet admits, for the same reason.
+    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` are
+    those that neither kubelet admits, for the same reason.
     """
 
     pods: tuple[PodEffect, ...] | None
-    refused: int
+    refused: tuple[PodEffect, ...]
     shown_by_pods: frozenset[str]
     shown_by_start: frozenset[str]
 
@@ -76,11 +76,12 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
     """
     outcomes = tuple(_outcomes(side.start(side.kubelet), side.pods) for side in sides)
     pods = sides[0].pods
-    changed = tuple(
+    effects = [
         PodEffect(pod.full_name, was, becomes)
         for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
-        if was != becomes or was.startswith(_UNKNOWN)
-    )
+    ]
+    changed = tuple(filter(_differs, effects))
+    refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
     by_start, by_pods = set(), set()
     for name in names:
         for side, known in zip(sides, outcomes, strict=True):
@@ -90,9 +91,11 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
                 by_start.add(name)
             elif other.pods != known.pods:
                 by_pods.add(name)
-    refused = sum(not text.startswith(_ADMITTED) for text in outcomes[0].pods) if pods else 0
-    refused -= sum(not each.before.startswith(_ADMITTED) for each in changed)
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
+
+
+def _differs(effect: PodEffect) -> bool:
+    return effect.before != effect.after or effect.before.startswith(_UNKNOWN)
 
 
 def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:

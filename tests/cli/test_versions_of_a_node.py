@@ -149,6 +149,20 @@ def test_both_comparisons_reject_what_the_api_server_of_a_release_rejects(
         assert text.startswith("admitted" if release == "1.33" else "rejected by the API server")
 
 
+def test_pods_that_neither_kubelet_admits_are_listed_with_the_reason(cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-T", "fine=2/2,1Gi")
+    odd = tuple(word for number in range(4) for word in ("-T", f"odd{number}=3/3,1Gi"))
+    shown = cpuctl(*words, *odd).out
+    why = (
+        "rejected: SMTAlignmentError: SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2\n"
+    )
+    assert f"\nNeither kubelet admits 4 pods:\n  default/odd0: {why}" in shown
+    assert (shown.count(why), "\n  and 1 more (-o wide)\n" in shown) == (3, True)
+    assert cpuctl(*words, *odd, "-o", "wide").out.count(why) == 4
+    refused = json.loads(cpuctl(*words, *odd, "-o", "json").out)["refusedByBoth"]
+    assert [each["pod"] for each in refused] == [f"default/odd{number}" for number in range(4)]
+
+
 def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None:
     words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
     assert "undetermined: requests openshift.io/fronthaul" in cpuctl(*words).out

@@ -8,7 +8,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
-from cpuctl.engine.release_effects import Effects
+from cpuctl.engine.release_effects import Effects, PodEffect
 from cpuctl.engine.start import Started
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.gates.feature_gates import GateStage
@@ -53,10 +53,8 @@ def versions_document(
     shown += sum(len(part) for part in (parts["fields"], parts["flags"], parts["rules"]))
     pods: answers.ChangedPods = {}
     if effects is not None and effects.pods is not None:
-        pods["pods"] = [
-            {"pod": each.pod, "before": each.before, "after": each.after} for each in effects.pods
-        ]
-        pods["refusedByBoth"] = effects.refused
+        pods["pods"] = [_pod(each) for each in effects.pods]
+        pods["refusedByBoth"] = [_pod(each) for each in effects.refused]
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
@@ -69,6 +67,10 @@ def versions_document(
         **pods,
         "notChecked": unread_inputs(header["sources"], comparison.unseen),
     }
+
+
+def _pod(effect: PodEffect) -> answers.PodChange:
+    return {"pod": effect.pod, "before": effect.before, "after": effect.after}
 
 
 def uncompared_document(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
 _PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags")
 
+_REFUSED_SHOWN = 3
 _SIDES: Final = ("from", "to")
 _RESIZE_AREA, _RESIZE_GATE = "in-place resize", "InPlacePodVerticalScaling"
 
@@ -44,7 +45,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     if document["rules"]:
         yield Lines.of(*(line for changes in _by_setting(document["rules"]) for line in _rule(changes)))
     if "pods" in document:
-        yield Lines.of(*_pods(document, document["pods"]))
+        yield Lines.of(*_pods(document, document["pods"], wide=wide))
     last = (_closing(document), *_legend(document, wide=wide), *unseen)
     yield Lines((*map(Cell, last), *_next(document)))
 
@@ -153,11 +154,17 @@ def _options(document: answers.ComparedVersions) -> Table:
     return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
 
 
-def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
+def _pods(
+    document: answers.ComparedVersions, pods: Sequence[answers.PodChange], *, wide: bool
+) -> Iterator[str]:
     if not pods:
         yield _same_pods(_outcomes(document))
-    if (refused := document.get("refusedByBoth", 0)) and "Started" in _outcomes(document):
-        yield f"Neither kubelet admits {counted(refused, 'pod')}{' of the others' if pods else ''}."
+    if (refused := document.get("refusedByBoth", ())) and "Started" in _outcomes(document):
+        yield f"Neither kubelet admits {counted(len(refused), 'pod')}{' of the others' if pods else ''}:"
+        shown = refused if wide else refused[:_REFUSED_SHOWN]
+        yield from (f"  {each['pod']}: {each['before']}" for each in shown)
+        if more := len(refused) - len(shown):
+            yield f"  and {more} more (-o wide)"
     for pod in pods:
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"

@@ -161,12 +161,10 @@ def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:
 
 
 def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tuple[str, str]]:
-    """Yield warnings, each with its pod."""
+    """Yield warnings, each with its pod; that it does not start is part of its outcome."""
     for pod in pods:
         name = pod.pod.full_name
         yield from ((name, f"pod {name}: {text}") for text in _advice(pod, claims))
-        if pod.problem:
-            yield name, f"pod {name} is admitted but does not start: {pod.problem}"
         for claim in pod.distinct:
             named = f"claim {claim.claim} of pod {name}"
             if isinstance(claim.prepared, Undetermined):

@@ -151,21 +151,27 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     if not search.found and len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113  # any text
         note(f"note: to read the file: cpuctl explain --message - < {shlex.quote(texts[0])}", style)
     explanation = None
+    given: list[StoredPod] = []
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
-        explanation = _pod_of_messages(search, inputs, pod, style)
-    return messages_document(
-        search, version, lambda command, named: message_command(command, named, inputs), explanation
-    )
+        explanation = _pod_of_messages(search, inputs, pod, given, style)
+    others = replace(inputs, filenames=(), templates=(), pods="") if given else inputs
+
+    def command_of(template: str, named: str) -> str:
+        known = not named or any(named in (each.name, each.full_name) for each in given)
+        return message_command(template, named, inputs if known else others)
+
+    return messages_document(search, version, command_of, explanation)
 
 
 def _pod_of_messages(
-    search: "MessageSearch", inputs: PlanningInputs, pod: str, style: Style
+    search: "MessageSearch", inputs: PlanningInputs, pod: str, given: "list[StoredPod]", style: Style
 ) -> "Explanation | None":
-    """Explain the pod that the command line or the messages name; without one, say which is explained."""
+    """Explain the pod that the command line or the messages name; without one, say which is explained.
+
+    Add the pods of the inputs to *given*.
+    """
     from cpuctl.operations.explain import NothingToExplainError
     from cpuctl.operations.messages import choice_of_pod, named_pod
-
-    given: list[StoredPod] = []
 
     def requested(planning: Planning) -> str:
         given.extend((*planning.incoming, *planning.initial.running))
@@ -177,7 +183,8 @@ def _pod_of_messages(
         note(f"note: {error.message}; {error.hint}", style)
         return None
     if "pod" in explanation and not pod and (unnamed := choice_of_pod(search, given)):
-        note(f"note: {unnamed}: explaining the first pod that is not admitted", style)
+        which = "the only one" if len(given) == 1 else "the first pod that is not admitted"
+        note(f"note: {unnamed}: explaining {which}", style)
     return explanation
 
 

@@ -349,14 +349,16 @@ class _Search:
         free = [each for each in need.matching if each.id not in self.taken_before]
         enough = [each for each in free if _fits(need.request, each, self.books)]
         parts = [f"requests {counted(need.wanted, 'device') if need.wanted else 'at least 1 device'}"]
-        parts.append(f"{len(need.matching)} match")
+        parts.append(f"{len(need.matching)} {'matches' if len(need.matching) == 1 else 'match'}")
         if len(free) < len(need.matching):
-            parts.append(f"{len(free)} of these are free")
+            parts.append(f"{len(free)} of these {'is' if len(free) == 1 else 'are'} free")
         if len(enough) < len(free):
-            parts.append(f"{len(enough)} have enough capacity left ({_capacities(need, free, self.books)})")
+            has = "has" if len(enough) == 1 else "have"
+            parts.append(f"{len(enough)} {has} enough capacity left ({_capacities(need, free, self.books)})")
         names = [each.attribute for each in self.claims[number].constraints if _concerns(each, need)]
         if names and own + able < len(enough):
-            parts.append(f"{own + able} satisfy the constraint on {', '.join(names)}")
+            satisfy = "satisfies" if own + able == 1 else "satisfy"
+            parts.append(f"{own + able} {satisfy} the constraint on {', '.join(names)}")
         return ", ".join(parts)
 
 

@@ -229,7 +229,8 @@ ADMISSION = (
                 "{used:n}, "
                 "capacity: {capacity:n}"
             ),
-            Text("OutOf{resource:word}"),
+            Text("OutOf{resource:native}"),
+            Text("OutOf{resource:extended}"),
         ),
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources: the scheduler did not know about all of them yet, or the pod is static",
@@ -310,7 +311,6 @@ OBJECTS = (
         speaker=Speaker.API_SERVER,
         texts=(
             Text("{field:object}: Invalid value: {value:quoted}: must be less than or equal to {bound:rest}"),
-            Text("{field:object}: Invalid value: {value:quoted}: must be equal to {bound:rest}"),
             Text(
                 "{field:object}: Invalid value: {value:quoted}: must be greater than or equal to {bound:rest}"
             ),
@@ -320,9 +320,26 @@ OBJECTS = (
         commands=(_LINT,),
     ),
     Message(
+        code="request-unequal",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("{field:object}: Invalid value: {value:quoted}: must be equal to {bound:rest}"),),
+        meaning="requests and limits of devices and huge pages must be equal",
+        fix="set the request to the limit, or leave out the request",
+        commands=(_LINT,),
+    ),
+    Message(
+        code="negative-amount",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("{field:object}: Invalid value: {value:quoted}: must be greater than or equal to 0"),),
+        meaning="an amount is negative",
+        fix="write 0 or more",
+        commands=(_LINT,),
+    ),
+    Message(
         code="pod-refused",
         speaker=Speaker.API_SERVER,
         texts=(
+            Text("Pod {pod:quoted} is invalid: {cause:rest}"),
             Text("{field:object}: Invalid value: {cause:rest}"),
             Text("{field:object}: Required value: {cause:rest}"),
             Text("{field:object}: Required value"),

@@ -68,6 +68,7 @@ CGROUP_WRITES = (
         "or would have none left",
         fix="set cpuset.cpus and cpuset.mems of the group before moving tasks into it",
         commands=(_SHOW,),
+        evidence="cpuset",
     ),
     Message(
         code="cpuset-mems-invalid",
@@ -94,10 +95,7 @@ CGROUP_WRITES = (
     Message(
         code="cpuset-not-updated",
         speaker=Speaker.CPU_MANAGER,
-        texts=(
-            Text("ReconcileState: failed to update container"),
-            Text("failed to update container"),
-        ),
+        texts=(Text("ReconcileState: failed to update container"),),
         meaning="the CPU Manager tried to change the CPUs of a container, but the runtime could not set "
         "them: see err= for the reason",
         commands=(_AUDIT, _SHOW),

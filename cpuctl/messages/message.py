@@ -10,18 +10,31 @@ from typing import NamedTuple
 
 from cpuctl.kubelet.version import NEWEST, OLDEST
 
+_POD_FIELDS = (
+    "activeDeadlineSeconds|affinity|automountServiceAccountToken|containers|dnsConfig|dnsPolicy|"
+    "enableServiceLinks|ephemeralContainers|host[A-Z]\\w*|hostname|imagePullSecrets|initContainers|node[A-Z]\\w*|"
+    "os|overhead|preemptionPolicy|priority|priorityClassName|readinessGates|resourceClaims|resources|"
+    "restartPolicy|runtimeClassName|schedulerName|schedulingGates|securityContext|serviceAccountName|"
+    "setHostnameAsFQDN|shareProcessNamespace|subdomain|terminationGracePeriodSeconds|tolerations|"
+    "topologySpreadConstraints|volumes"
+)
+"""The fields of a pod's ``spec``: those of other objects have other names, or say their kind."""
+_PATH = r"(?<![\w.\]/*-])(?<!\w\[)"
+"""The beginning of a path: also behind the bracket that begins a list of errors."""
 _KINDS = {
     "n": r"-?[0-9]+",
     "set": r"[0-9][0-9,-]*|",
     "quoted": r'"(?:[^"\\]|\\.)*"',
     "word": r"[\w./:%@+-]+",
     "resource": r"[\w./-]*\w",
-    "native": r"(?:cpu|memory|ephemeral-storage|hugepages-\w+)",
+    "native": r"(?:cpu|memory|pods|ephemeral-storage|hugepages-\w+)(?![\w./-]*/)",
+    "extended": r"[a-z0-9][\w.-]*/[\w./-]*\w",
+    "fault": r"(?:comparing|hash of|index|integer|invalid memory|make|negative shift|slice bounds).*",
     "limited": r"(?<![\w./-])[a-z][\w./-]*+",
     "name": r"(?<!\w)[A-Z]\w*+",
     "map": r"map\[[^\]]*\]",
-    "object": r"(?<![\w.\[\]/*-])(?:spec|metadata)[\w.\[\]/*-]*+",
-    "setting": r"(?<![\w.\[\]/*-])(?!spec|metadata)[A-Za-z][\w.\[\]/*-]*+",
+    "object": _PATH + r"spec\.(?:[\w.]+\.spec\.)?(?:" + _POD_FIELDS + r")\b[\w.\[\]/*-]*+",
+    "setting": _PATH + r"(?:logging|showHiddenMetricsForVersion|tracing)\b[\w.\[\]/*-]*+",
     "rest": r".*",
 }
 """The values of a placeholder ``{name:kind}``; one that begins a text is searched for once per word."""
@@ -41,6 +54,10 @@ class Speaker(StrEnum):
     RUNTIME = "container runtime"
     SYSTEMD = "systemd"
     LIBVIRT = "libvirt"
+
+
+OF_A_KUBELET = r"(?i:kubelet|\bk3s\[|\brke2\[|microshift)"
+"""The evidence for messages of kubelets, alone or within another program."""
 
 
 class Text(NamedTuple):
@@ -84,7 +101,9 @@ class Text(NamedTuple):
 class Message:
     """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to run next.
 
-    ``general`` ones say less than the text that they contain: they apply only if no other message is found.
+    ``general`` ones say less than the text that they contain: they apply only if no other message is found;
+    ``heading`` ones only announce another one, and apply only if not even a general one is found.
+    Of a text that other programs print as well, ``evidence`` is a pattern that the line must also contain.
     """
 
     code: str
@@ -94,6 +113,17 @@ class Message:
     fix: str = ""
     commands: tuple[str, ...] = ()
     general: bool = False
+    heading: bool = False
+    evidence: str = ""
+
+    @property
+    def level(self) -> int:
+        """How little it says: messages of a higher level apply only if there are none of a lower one."""
+        return 2 * self.heading or int(self.general)
+
+    def is_evident(self, line: str) -> bool:
+        """Return whether a line shows that this component printed it."""
+        return not self.evidence or re.search(self.evidence, line) is not None
 
     @cached_property
     def patterns(self) -> tuple[tuple[Text, str, re.Pattern[str]], ...]:

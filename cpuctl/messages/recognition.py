@@ -29,6 +29,11 @@ _POD = re.compile(
 )
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
 _QUOTED = re.compile(r'(?<=\w=)"(?P<text>(?:[^"\\]|\\.)*+)"')
+_OTHER_OBJECT = re.compile(
+    r"\b(?!(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b)"
+    r'[A-Z]\w*(?:\.[a-z][\w.-]*)? "[^"]*" is invalid: '
+)
+"""What the API server says about an object without pods is not explained."""
 _CONTAINER = re.compile(r'\bcontainerName="(?P<name>[a-z0-9-]+)"')
 
 
@@ -54,9 +59,13 @@ class _Match(NamedTuple):
 
 def recognize(line: str) -> list[Recognized]:
     """Find the messages of a line in their order; of nested ones the most specific ones."""
-    stated, pod, container = _stated(line[:MOST_CHARACTERS])
-    specific = _apart(_matches(stated, general=False))
-    kept = specific or _apart(_matches(stated, general=True))
+    line = line[:MOST_CHARACTERS]
+    stated, pod, container = _stated(line)
+    if other := _OTHER_OBJECT.search(stated):
+        stated = stated[: other.start()]
+    found = [*_matches(stated, line)]
+    levels = (_apart(each for each in found if each.message.level == level) for level in range(3))
+    kept = next(filter(None, levels), [])
     return [
         Recognized(
             each.message,
@@ -70,25 +79,28 @@ def recognize(line: str) -> list[Recognized]:
     ]
 
 
-def _matches(stated: str, *, general: bool) -> Iterator[_Match]:
+def _matches(stated: str, line: str) -> Iterator[_Match]:
     for message in MESSAGES:
-        if message.general == general:
-            for text, literal, pattern in message.patterns:
-                if literal in stated:
-                    yield from (_Match(message, text, found) for found in pattern.finditer(stated))
+        for text, literal, pattern in message.patterns:
+            if literal in stated and message.is_evident(line):
+                yield from (_Match(message, text, found) for found in pattern.finditer(stated))
 
 
 def _apart(matches: Iterator[_Match]) -> list[_Match]:
-    """Keep, from the left, the longest of overlapping messages, each once; of two, the more literal one."""
-    kept: list[_Match] = []
-    codes = set()
+    """Keep, from the left, the longest of overlapping texts; of two, the more literal one.
+
+    A message is kept once, with its longest text: an event's reason is shorter than its message.
+    """
+    kept: dict[str, _Match] = {}
     end = 0
     for each in sorted(matches, key=_rank):
-        if each.found.start() >= end and each.message.code not in codes:
-            kept.append(each)
-            codes.add(each.message.code)
-            end = each.found.end()
-    return kept
+        if each.found.start() < end:
+            continue
+        end = each.found.end()
+        known = kept.setdefault(each.message.code, each)
+        if len(each.found[0]) > len(known.found[0]):
+            kept[each.message.code] = each
+    return [*kept.values()]
 
 
 def _rank(match: _Match) -> tuple[int, ...]:

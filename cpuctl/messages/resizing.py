@@ -12,6 +12,42 @@ _RESIZE = "cpuctl resize --pods RUNNING --set {pod}:cpu=N -m NODE --kubelet-conf
 
 RESIZING = (
     Message(
+        code="resize-refused",
+        speaker=Speaker.API_SERVER,
+        texts=(
+            Text("Pod QOS Class may not change as a result of resizing"),
+            Text("Pod running on node without support for resize"),
+            Text("may not be added or removed on resize"),
+            Text("may not be renamed or reordered on resize"),
+            Text("only cpu and memory resources are mutable"),
+            Text("resource limits cannot be removed"),
+            Text("resource requests cannot be removed"),
+            Text("pod-level resources cannot be removed"),
+            Text("resources of init containers and sidecars are immutable"),
+            Text("resources for non-sidecar init containers are immutable"),
+            Text("memory limits cannot be decreased unless resizePolicy is RestartContainer"),
+            Text("static pods cannot be resized"),
+            Text("windows pods cannot be resized"),
+            Text("pods with pod-level resources cannot be resized"),
+            Text(
+                "resize of pods with pod-level resources is forbidden when {gate:word} feature gate is "
+                "disabled"
+            ),
+        ),
+        meaning="the API server rejects the resize of a running pod: this part of it cannot be changed",
+        fix="change only cpu and memory within the pod's QoS class, or recreate the pod",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="pod-immutable",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("pod updates may not change fields other than {fields:rest}"),),
+        meaning="the pod exists already, and this field of an existing pod cannot be changed",
+        fix="delete the pod and create it again, or change the pod template of its workload; cpu and memory "
+        "can be resized in place",
+        commands=(_RESIZE,),
+    ),
+    Message(
         code="resize-static-policy",
         speaker=Speaker.KUBELET,
         texts=(Text("Resize is infeasible for Guaranteed Pods alongside {manager:rest}", 32),),

@@ -12,6 +12,9 @@ _FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f PODS"
 _CLAIMS = "cpuctl explain {pod} -f PODS_AND_CLAIMS -m NODE"
 _PLUGIN = f"{_FLEET} --scheduler-plugin noderesourcetopologymatch"
 
+_UNSCHEDULED = r"\d Insufficient |^\W*Insufficient \S+\W*$|FailedScheduling|Unschedulable"
+"""A scheduler counts nodes, or the reason is alone."""
+
 SCHEDULING = (
     Message(
         code="insufficient-resource",
@@ -22,15 +25,17 @@ SCHEDULING = (
         "or exclusive CPUs",
         fix="request less, remove pods, or reserve less on the node (kubeReserved, systemReserved)",
         commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
+        evidence=_UNSCHEDULED,
     ),
     Message(
         code="insufficient-devices",
         speaker=Speaker.SCHEDULER,
-        texts=(Text("Insufficient {resource:resource}"),),
+        texts=(Text("Insufficient {resource:extended}"),),
         meaning="the pod requests more of this extended resource, usually devices, than a node has left "
         "after the requests of its pods; the scheduler does not consider NUMA nodes",
         fix="request less, or remove pods, and check that the device plugins are running",
         commands=(_FLEET,),
+        evidence=_UNSCHEDULED,
     ),
     Message(
         code="claims-not-allocated",

@@ -6,7 +6,7 @@ and recorded answers of 1.27 to 1.38.
 
 from __future__ import annotations
 
-from cpuctl.messages.message import Message, Speaker, Text
+from cpuctl.messages.message import OF_A_KUBELET, Message, Speaker, Text
 
 CHECK = "cpuctl config check -m NODE --kubelet-config CONFIG"
 _RESERVE = "cpuctl config reserve -m NODE --kubelet-config CONFIG"
@@ -181,6 +181,7 @@ STARTING = (
         fix="valid are cpuManagerPolicy: none or static, memoryManagerPolicy: None or Static, "
         "topologyManagerPolicy: none, best-effort, restricted or single-numa-node",
         commands=(CHECK,),
+        evidence=f"{OF_A_KUBELET}|(?i:manager)",
     ),
     Message(
         code="reserved-memory",
@@ -272,7 +273,15 @@ STARTING = (
         meaning="a CPU list or a number is not in the format that the kubelet expects",
         fix="write CPU lists as 0-3,8, without spaces",
         commands=(CHECK, "sudo cpuctl checkpoint verify"),
-        general=True,
+        evidence=f"{OF_A_KUBELET}|(?i:cpu.?set|cpu_manager|reserved)",
+    ),
+    Message(
+        code="static-pod-manifest",
+        speaker=Speaker.KUBELET,
+        texts=(Text("couldn't parse as pod({cause:rest}), please check config file"),),
+        meaning="a file in staticPodPath is not the manifest of a pod: the kubelet ignores it",
+        fix="correct the file, or move it elsewhere: the kubelet reads every file there",
+        commands=("cpuctl pods lint --static -f MANIFESTS",),
     ),
     Message(
         code="configuration-decode",
@@ -290,6 +299,7 @@ STARTING = (
         meaning="the file is not a KubeletConfiguration that this kubelet can read",
         fix="correct what the message names; if another tool manages the configuration, change it there",
         commands=(CHECK,),
+        evidence=OF_A_KUBELET,
     ),
     Message(
         code="configuration-lenient",
@@ -299,6 +309,7 @@ STARTING = (
         "ones; in a drop-in file, repeated fields keep it from starting",
         fix="correct or remove the fields that the message names",
         commands=(CHECK,),
+        evidence=rf"{OF_A_KUBELET}|\bcodec\.go:",
     ),
     Message(
         code="configuration-refused",
@@ -321,14 +332,16 @@ STARTING = (
         fix="correct the setting that the message names",
         commands=(CHECK,),
         general=True,
+        evidence=rf"{OF_A_KUBELET}|\(--[a-z]",
     ),
     Message(
         code="crash",
         speaker=Speaker.KUBELET,
-        texts=(Text("runtime error: {cause:rest}"), Text("panic: {cause:rest}")),
+        texts=(Text("runtime error: {cause:fault}"), Text("panic: {cause:rest}")),
         meaning="the kubelet crashed: a kubelet bug triggered by its settings, the machine or a state file",
         commands=(CHECK, "sudo cpuctl checkpoint verify", "cpuctl plan -f PODS -m NODE"),
         general=True,
+        evidence=OF_A_KUBELET,
     ),
     Message(
         code="not-started",
@@ -341,6 +354,6 @@ STARTING = (
         ),
         meaning="the kubelet exits during startup; the reason follows in the message, or in err=",
         commands=(CHECK, "sudo cpuctl checkpoint verify"),
-        general=True,
+        heading=True,
     ),
 )

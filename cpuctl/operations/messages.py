@@ -66,9 +66,9 @@ def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
 
 def choice_of_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
     """Return why the messages do not tell which of *pods* is meant; an empty text if they do."""
-    if len(pods) == 1 or named_pod(search, pods):
-        return ""
     names = _names(search)
+    if named_pod(search, pods) or (len(pods) == 1 and not names):
+        return ""
     if not names:
         return "the message names no pod"
     if any(pod.name in names for pod in pods):

@@ -118,6 +118,16 @@ def test_a_pod_that_the_message_does_not_name_is_not_explained_silently(
     assert ("explaining" in answer.err) == bool(said)
 
 
+def test_a_pod_without_a_manifest_is_not_looked_for_in_others(cpuctl: Cpuctl) -> None:
+    """Neither is the only pod that is given silently taken for it."""
+    message = "5s  Warning  SMTAlignmentError  pod/gone  no"
+    answer = cpuctl("explain", "--message", message, *NODE, "-T", "odd=3/3,1Gi", "-o", "json")
+    document = json.loads(answer.out)
+    assert answer.err.endswith("note: no manifest of gone is given: explaining the only one\n")
+    assert document["explanation"]["pod"]["name"] == "odd"
+    assert document["messages"][0]["commands"] == [f"cpuctl explain gone -f PODS {' '.join(NODE)}"]
+
+
 def test_a_long_unknown_message_is_not_taken_for_a_file(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", "Error: failed to start container " * 20)
     assert (answer.code, answer.err) == (3, "")

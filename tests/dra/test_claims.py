@@ -276,5 +276,5 @@ def test_a_claim_may_have_several_shares_of_a_device_unless_a_constraint_forbids
     spread = plan(twice(8, SPREAD), "2n16c2t")
     assert given(spread) == ["0-3,8-11,16-19,24-27"]
     assert given(plan(twice(10), "2n16c2t")) == ["0-4,8-12,16-20,24-28"], "one node has too few for two"
-    assert why(plan(twice(8, SPREAD), "1n32c2t")) == "default/two cpus: requests 2 devices, 1 match"
+    assert why(plan(twice(8, SPREAD), "1n32c2t")) == "default/two cpus: requests 2 devices, 1 matches"
     assert "requests 2 devices" in why(plan(twice(17), "2n16c2t"))

@@ -130,7 +130,12 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
     claims = claims_of(node)
     if claims is None:
         return
-    for pod, message in claim_warnings(claims, claims.pods.values()):
+    unstarted = (
+        (each.pod.full_name, f"pod {each.pod.full_name} is admitted but does not start: {each.problem}")
+        for each in claims.pods.values()
+        if each.problem
+    )
+    for pod, message in (*unstarted, *claim_warnings(claims, claims.pods.values())):
         yield {"pod": pod, "message": message}
 
 

@@ -122,10 +122,9 @@ def _copies(command: str) -> Iterator[Cell]:
     """Explain the files of a command that is for another host."""
     words = command.replace("@", "").split()
     if names := [name for name in ("FILE", "DIR") if name in words]:
-        given = (
-            "the file given here" if len(names) == 1 and words.count("FILE") < 2 else "the files given here"
-        )
-        yield Cell(f"{', '.join(names)}: {given}, copied to the node")
+        files = "the files" if words.count("FILE") > 1 else "the file"
+        given = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
+        yield Cell(f"{', '.join(names)}: {given} given here, copied to the node")
 
 
 def _is_new(document: answers.CheckpointChange) -> bool:

@@ -9,14 +9,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from cpuctl.object_names import qualified_name_problems
 from cpuctl.pods.defaulting import Step
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
-from cpuctl.pods.validation.resource_requirements import may_be_overcommitted
+from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.validation.finding import FieldPath, Finding
+from cpuctl.pods.validation.resource_requirements import (
+    container_resource,
+    may_be_overcommitted,
+    standard_resource,
+)
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
 _Amounts = Mapping[str, Quantity]
+_CODE = "limit-range"
 _OVERRIDDEN = ("cpu", "memory")
 
 
@@ -61,16 +69,11 @@ class LimitRange(Record):
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
-        """Why the API server refuses the object, as far as its types and amounts are concerned.
+        """Why the API server refuses the object, as far as its limits are concerned.
 
         A misplaced amount is shown as a quantity; the API server shows Go's struct.
         """
-        types = [item.type for item in self.items]
-        return tuple(
-            f"spec.limits[{index}].{text}"
-            for index, item in enumerate(self.items)
-            for text in _problems(item, repeated=item.type in types[:index])
-        )
+        return tuple(_all_problems(self.items))
 
     def step(self) -> Step:
         """Return the change that this object makes to a new pod."""
@@ -111,15 +114,48 @@ _ORDER = (
 """Amounts that must not exceed others, the field that a refusal names, and the amount that it shows."""
 
 
-def _problems(item: LimitRangeItem, *, repeated: bool) -> Iterator[str]:
-    if repeated:
-        yield f'type: Duplicate value: "{item.type}"'
+_STANDARD_TYPES = ("Container", "PersistentVolumeClaim", "Pod")
+_STORAGE = "either minimum or maximum storage value is required, but neither was provided"
+
+
+def _all_problems(items: Iterable[LimitRangeItem]) -> Iterator[str]:
+    limits, seen = FieldPath(("spec", "limits"), "spec.limits"), set[str]()
+    for index, item in enumerate(items):
+        path = limits.item(index)
+        yield from (str(each) for each in _misnamed(item, path))
+        if item.type in seen:
+            yield str(path.child("type").duplicate(_CODE, item.type))
+        seen.add(item.type)
+        yield from (f"{path}.{text}" for text in _problems(item))
+
+
+def _misnamed(item: LimitRangeItem, path: FieldPath) -> Iterator[Finding]:
+    """Check the type, and the names of resources, which depend on it."""
+    rules, type_path = ServerRules(), path.child("type")
+    problems = qualified_name_problems(item.type)
+    if not problems and "/" not in item.type and item.type not in _STANDARD_TYPES:
+        problems = ["must be a standard limit type or fully qualified"]
+    yield from (type_path.invalid(_CODE, item.type, why) for why in problems)
+    named = {"max": item.max, "min": item.min, "maxLimitRequestRatio": item.max_ratio}
+    if item.type != "Pod":
+        named |= {"default": item.default, "defaultRequest": item.default_request}
+    for field_name, amounts in named.items():
+        for name in sorted(amounts):
+            if item.type in ("Container", "Pod"):
+                yield from container_resource(rules, name, path.child(field_name).key(name))
+            else:
+                yield from standard_resource(name, path.child(field_name).key(name), rules)
+
+
+def _problems(item: LimitRangeItem) -> Iterator[str]:
     if item.type == "Pod":
         for field_name, amounts in (("default", item.default), ("defaultRequest", item.default_request)):
             if amounts:
                 yield f"{field_name}: Forbidden: may not be specified when `type` is 'Pod'"
         # Defaults do not count for this type; only for other types are they compared with bounds.
         item = item._replace(default={}, default_request={})
+    if item.type == "PersistentVolumeClaim" and "storage" not in {**item.min, **item.max}:
+        yield f"limits: Required value: {_STORAGE}"
     for name in sorted({name for amounts in item.amounts for name in amounts}):
         yield from _disordered(item, name)
 

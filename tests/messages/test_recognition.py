@@ -247,7 +247,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         (
             (
                 'kubelet[7]: "command failed" err="failed to run Kubelet: invalid configuration: unable to '
-                'parse reservedSystemCPUs (--reserved-cpus) 0, 16, error: strconv.Atoi: parsing \\" 16\\": invalid"'
+                'parse reservedSystemCPUs (--reserved-cpus) 0, 1, error: strconv.Atoi: parsing \\" 1\\": no"'
             ),
             ["cpu-list"],
         ),

@@ -191,6 +191,51 @@ def test_an_object_with_defaults_for_pods_is_rejected_itself() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (
+            LimitRangeItem(type="container"),
+            'type: Invalid value: "container": must be a standard limit type or fully qualified',
+        ),
+        (LimitRangeItem(type="example.com/x"), ""),
+        (item("PersistentVolumeClaim", max="storage=1Gi"), ""),
+        (
+            item("PersistentVolumeClaim", default="cpu=2"),
+            (
+                "limits: Required value: either minimum or maximum storage value is required, but neither "
+                "was provided"
+            ),
+        ),
+        (
+            LimitRangeItem(type="Container", min=amounts("storage=2")),
+            'min[storage]: Invalid value: "storage": must be a standard resource for containers',
+        ),
+    ],
+    ids=lambda value: value.type if isinstance(value, LimitRangeItem) else None,
+)
+def test_types_and_names_of_resources_must_be_known(wrong: LimitRangeItem, problem: str) -> None:
+    assert limit_range(wrong).problems == ((f"spec.limits[0].{problem}",) if problem else ())
+
+
+def test_many_items_are_judged_in_one_pass() -> None:
+    """Otherwise a large file would take minutes."""
+    asked = []
+
+    class Watched(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            asked.append(other)
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    many = tuple(LimitRangeItem(type=Watched(f"example.com/{number}")) for number in range(500))
+    assert limit_range(*many).problems == ()
+    assert len(asked) < 20 * len(many)
+
+
 def test_an_object_has_one_item_per_type() -> None:
     refused = limit_range(item(max="cpu=2"), item("Pod", max="cpu=4"), item(max="cpu=3"))
     assert refused.problems == ('spec.limits[2].type: Duplicate value: "Container"',)

@@ -220,7 +220,7 @@ def is_counted_resource(name: str) -> bool:
 
 def container_resource(rules: ServerRules, name: str, field_path: FieldPath) -> Iterator[Finding]:
     """Check the name of a resource of a container or of the pod's overhead."""
-    yield from _standard(name, field_path, rules)
+    yield from standard_resource(name, field_path, rules)
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_hugepages(name):
             why = "must be a standard resource for containers"
@@ -231,7 +231,7 @@ def container_resource(rules: ServerRules, name: str, field_path: FieldPath) -> 
 
 def pod_level_resource(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     """Check the name of a resource in ``spec.resources``."""
-    problems = list(_standard(name, field_path, rules))
+    problems = list(standard_resource(name, field_path, rules))
     yield from problems
     supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
     known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
@@ -246,7 +246,8 @@ def _wrong(name: str, field_path: FieldPath, why: str, rules: ServerRules, fix: 
     return field_path.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
 
 
-def _standard(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+def standard_resource(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+    """Check the name of a resource of any object."""
     problems = qualified_name_problems(name)
     for problem in problems:
         yield _wrong(name, field_path, _worded(problem, rules), rules)

@@ -22,10 +22,12 @@ MESSAGES: tuple[Message, ...] = (
 
 MOST_CHARACTERS = 16_384
 """The part of a line that is searched: messages are shorter, but a log line may be longer."""
+_NAME = r"[a-z0-9][a-z0-9.-]*"
+_POD_NAME = re.compile(rf"(?:{_NAME}/)?{_NAME}")
 _POD = re.compile(
-    r'\bpod="(?P<pod>[a-z0-9.-]+/[a-z0-9.-]+)"'
-    r'|\bpods "(?P<refused>[a-z0-9.-]+)"'
-    r"|(?:^|\s)[Pp]od/(?P<listed>[a-z0-9.-]+)(?=\s|$)"
+    rf'\bpod="(?P<pod>{_NAME}/{_NAME})"'
+    rf'|\bpods "(?P<refused>{_NAME})"'
+    rf"|(?:^|\s)[Pp]od/(?P<listed>{_NAME})(?=\s|$)"
 )
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
 _QUOTED = re.compile(r'(?<=\w=)"(?P<text>(?:[^"\\]|\\.)*+)"')
@@ -131,4 +133,6 @@ def _json_fields(line: str) -> dict[str, str]:
     fields = {name: value for name, value in found.items() if isinstance(value, str)}
     if about := object_name(found.get("pod") or found.get("involvedObject")):
         fields["pod"] = about
+    if not _POD_NAME.fullmatch(fields.get("pod", "")):
+        fields.pop("pod", None)
     return fields

@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING
 
 from cpuctl import option_names
 from cpuctl.documents.files import STDIN
-from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.operations.command_lines import node_options, planning_options, pods_options
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.plan_inputs import PlanningInputs
 
 _CONFIG = f"{option_names.KUBELET_CONFIG} CONFIG"
 _PLACES = re.compile(
-    rf" (?:(?P<node>-m NODE(?: {_CONFIG})?|{_CONFIG})"
+    rf"(?P<pod>\{{pod\}})| (?:(?P<node>-m NODE(?: {_CONFIG})?|{_CONFIG})"
     r"|-f (?P<pods>PODS(?:_AND_CLAIMS)?)\b"
     r"|--pods (?P<running>RUNNING)\b"
     r"|--devices (?P<devices>FILE)\b)"
 )
-_PLANS = ("cpuctl explain ", "cpuctl plan ")
+_SUDO = "sudo "
+_RESIZE = "cpuctl resize "
+_PLANS = ("cpuctl explain ", "cpuctl plan ", _RESIZE)
 """Commands that have all options of a question."""
+_RESERVING = ("cpuctl config check ", "cpuctl config reserve ", "cpuctl config show ")
 _WITHOUT_VERSION = "cpuctl config versions "
+_WITHOUT_TEMPLATES = "cpuctl pods lint "
+_ON_LIVE_NODES = "sudo cpuctl cgroups apply"
+_WITHOUT_KUBELET = ("cpuctl cgroups ", "cpuctl topology ")
 
 
 def message_command(template: str, pod: str, inputs: PlanningInputs) -> str:
@@ -36,51 +41,74 @@ def message_command(template: str, pod: str, inputs: PlanningInputs) -> str:
     Standard input is read only once, so what came from there stays a word as well. A node has its own
     configuration, which is replaced only by one that was given.
     """
-    plans = template.startswith(_PLANS)
+    given = _named(inputs)
 
     def filled(place: re.Match[str]) -> str:
-        if place["node"]:
-            words = _node(place["node"], template, inputs, plans=plans)
-        elif place["pods"]:
-            words = _pods(place["pods"], inputs, templates=plans)
-        else:
-            given = inputs.pods if place["running"] else inputs.node.devices
-            # Plans have the option with those of the node, if it was given.
-            option, word = place[0].split()
-            words = iter(() if given and plans else (option, _or_word(given, word) or word))
-        return "".join(f" {shlex.quote(word)}" for word in words)
+        if place["pod"]:
+            return shlex.quote(pod) if pod else "POD"
+        return "".join(f" {shlex.quote(word)}" for word in _options(place, template, given))
 
-    return _PLACES.sub(filled, template.replace("{pod}", shlex.quote(pod) if pod else "POD"))
+    command = _PLACES.sub(filled, template)
+    return command if " -m " in command else _on_recording(command, given)
 
 
-def _node(place: str, template: str, inputs: PlanningInputs, *, plans: bool) -> Iterator[str]:
-    """Yield the options of a node, of its kubelet and, for plans, of what else is known about it."""
-    machine = inputs.machine
-    if machine == LIVE_MACHINE:
-        machine = "NODE" if place.startswith("-m") else ""
-    kubelet = _named(inputs.kubelet)
-    if template.startswith(_WITHOUT_VERSION):
-        kubelet = replace(kubelet, version="")
-    if plans:
-        node = replace(inputs.node, devices=_or_word(inputs.node.devices, "FILE"))
-        running = _or_word(inputs.pods, "RUNNING")
-        yield from planning_options(
-            replace(inputs, machine=machine, kubelet=kubelet, pods=running, node=node)
-        )
-        return
-    words = [*node_options(machine, kubelet, (), {})]
-    yield from words or place.split()
-
-
-def _named(kubelet: KubeletInputs) -> KubeletInputs:
-    return replace(kubelet, config="CONFIG") if kubelet.config == STDIN else kubelet
+def _named(inputs: PlanningInputs) -> PlanningInputs:
+    """Replace standard input by words."""
+    kubelet = inputs.kubelet
+    return replace(
+        inputs,
+        machine=_or_word(inputs.machine, "NODE"),
+        kubelet=replace(kubelet, config="CONFIG") if kubelet.config == STDIN else kubelet,
+        filenames=[_or_word(name, "PODS") for name in inputs.filenames],
+        state=_or_word(inputs.state, "STATE"),
+        pods=_or_word(inputs.pods, "RUNNING"),
+        node=replace(inputs.node, devices=_or_word(inputs.node.devices, "FILE")),
+    )
 
 
 def _or_word(name: str, word: str) -> str:
     return word if name == STDIN else name
 
 
-def _pods(word: str, inputs: PlanningInputs, *, templates: bool) -> Iterator[str]:
-    names = [_or_word(name, word) for name in inputs.filenames]
-    given = replace(inputs, filenames=names, templates=inputs.templates if templates else ())
-    return iter([*pods_options(given)] or ["-f", word])
+def _on_recording(command: str, given: PlanningInputs) -> str:
+    """Let a command look at a recording, if one was given, instead of this host."""
+    asks = command.removeprefix(_SUDO)
+    looks = command.startswith(_SUDO) or asks.startswith(_WITHOUT_KUBELET)
+    if not looks or given.machine == LIVE_MACHINE or command.startswith(_ON_LIVE_NODES):
+        return command
+    kubelet = KubeletInputs() if asks.startswith(_WITHOUT_KUBELET) else given.kubelet
+    return f"{asks} {shlex.join(node_options(given.machine, kubelet, (), {}))}"
+
+
+def _options(place: re.Match[str], template: str, given: PlanningInputs) -> Iterator[str]:
+    plans = template.startswith(_PLANS)
+    if place["node"]:
+        yield from _node(place["node"], template, given, plans=plans)
+    elif word := place["pods"]:
+        templates = () if template.startswith(_WITHOUT_TEMPLATES) else given.templates
+        yield from [*pods_options(replace(given, templates=templates))] or ["-f", word]
+    else:
+        name = given.pods if place["running"] else given.node.devices
+        # Plans have the option with those of the node, if it was given.
+        if not (name and plans):
+            option, word = place[0].split()
+            yield from (option, name or word)
+
+
+def _node(place: str, template: str, given: PlanningInputs, *, plans: bool) -> Iterator[str]:
+    """Yield the options of a node, of its kubelet and, for plans, of what else is known about it."""
+    machine, kubelet = given.machine, given.kubelet
+    if machine == LIVE_MACHINE:
+        machine = "NODE" if place.startswith("-m") else ""
+    if template.startswith(_WITHOUT_VERSION):
+        kubelet = replace(kubelet, version="")
+    if plans:
+        completed = None if template.startswith(_RESIZE) else given.include_completed
+        asked = replace(given, machine=machine, kubelet=kubelet, include_completed=completed)
+        yield from planning_options(asked)
+        return
+    more = {}
+    if template.startswith(_RESERVING):
+        more = {option_names.STORAGE: given.ephemeral_storage, option_names.MEMORY: given.memory}
+    words = [*node_options(machine, kubelet, (), more)]
+    yield from words or place.split()

@@ -353,6 +353,12 @@ def test_structured_lines_are_read(fields: dict[str, Any]) -> None:
     assert (found.message.code, found.pod) == ("empty-pool", "shop/db")
 
 
+@pytest.mark.parametrize("name", ["x$(touch pwn)", "--help", "a b", "-m", "Shop"])
+def test_only_names_of_pods_are_taken_for_pods(name: str) -> None:
+    line = json.dumps({"msg": "SMTAlignmentError", "pod": {"name": name, "namespace": "shop"}})
+    assert [found.pod for found in recognize(line)] == [""]
+
+
 def test_a_specific_message_inside_a_general_one_wins() -> None:
     stated = "Pod was rejected: Allocate failed due to {}, which is unexpected"
     assert codes(stated.format("something")) == ["admission"]

@@ -32,6 +32,7 @@ PLACEHOLDERS = {
     "(kubectl get limitranges,resourcequotas -n NAMESPACE -o yaml)",
     "NODE": "a recording (cpuctl capture); on the node itself, omit -m NODE",
     "CONFIG": "the kubelet's configuration",
+    "STATE": "the state files",
     "RUNNING": f"the running pods ({option_names.PODS_OF_NODE})",
     "ALL_PODS": "the running pods of all nodes (kubectl get pods -A -o json)",
     "NODES": "the Nodes (kubectl get nodes -o json)",

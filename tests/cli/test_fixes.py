@@ -174,7 +174,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"(featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
         {gate: True}
     ),
-    r'([\w-]+): "(\w+)"$': _with_option,
+    r'([\w-]+): "(\w+)"(?: or "\w+")?$': _with_option,
     r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),

@@ -65,6 +65,11 @@ NOTED = [
         release="1.31",
     ),
     Reported(STATIC | options(align_by_socket="yes")),
+    Reported(STATIC | options(align_by_socket="so")),
+    Reported(STATIC | ALPHA | options(full_pcpus_only="off")),
+    Reported(STATIC | ALPHA | options(full_pcpus_only="maybe")),
+    Reported(STATIC | options(scale_delay_time="5s"), release="1.37"),
+    Reported(STATIC | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
     Reported(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
@@ -247,6 +252,11 @@ def _switch_on(config: Config, _: Place, gate: str) -> None:
     config.setdefault("featureGates", {})[gate] = True
 
 
+def _switch_both_on(config: Config, place: Place, gate: str, other: str) -> None:
+    _switch_on(config, place, gate)
+    _switch_on(config, place, other)
+
+
 def _switch_on_and_set(config: Config, place: Place, gate: str, name: str, value: str) -> None:
     _switch_on(config, place, gate)
     _set(config, place, name, value)
@@ -275,10 +285,11 @@ WAYS: dict[str, Callable[..., None]] = {
     r"list them as well": _name_too,
     r"set mergeDefaultEvictionSettings: true in the kubelet's --config file, .*": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
-    r'featureGates: \{(\w+): true\}, and ([\w-]+): "(\w+)"': _switch_on_and_set,
+    r"featureGates: \{(\w+): true, (\w+): true\}": _switch_both_on,
+    r'featureGates: \{(\w+): true\}, and ([\w-]+): "(\w+)"(?: or "\w+")?': _switch_on_and_set,
     r"remove (hugepages-\w+)": _without_pages,
     r"leave it out|remove \S+(?:: .*)?": _leave_out,
-    r'([\w-]+): "(\w+)"': _set,
+    r'([\w-]+): "(\w+)"(?: or "\w+")?': _set,
     r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
 }
 

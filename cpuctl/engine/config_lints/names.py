@@ -18,6 +18,7 @@ from cpuctl.kubelet.policy_options import (
     ARCHIVED_WHY,
     CPU_POLICY_OPTIONS,
     CPU_STAGE_GATES,
+    CPU_SWITCHES,
     DEFAULT_MAX_NODES,
     MAX_NODES,
     SCALE_DELAY,
@@ -152,14 +153,19 @@ def _archived(field: str) -> Lint:
 
 def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSubject) -> str:
     """Return what to do about an option without its gate: with the gate, it may still be of no use."""
-    turned_on = f"featureGates: {{{gate}: true}}"
     lint = _option_value(field, name, value, subject)
-    if lint is not None and lint.code == _OFF:
+    fix = lint.fix if lint is not None and lint.severity is Severity.ERROR else ""
+    if (lint is not None and lint.code == _OFF) or fix.endswith(': "false"'):
         return f"remove {field}.{name}: false is the same as leaving it out"
-    if lint is not None and lint.severity is Severity.ERROR:
-        return f"{turned_on}, and {lint.fix}"
-    useless = why_remove(subject, name) if field == CPU_OPTIONS else ""
-    return f"remove {field}.{name}: {useless}" if useless else turned_on
+    judged = field == CPU_OPTIONS and name in CPU_SWITCHES
+    if useless := why_remove(subject, name) if judged else "":
+        return f"remove {field}.{name}: {useless}"
+    if fix.startswith("remove "):
+        return fix
+    if fix == _SCALE_GATE_ON:
+        return f"featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
+    turned_on = f"featureGates: {{{gate}: true}}"
+    return f"{turned_on}, and {fix}" if fix else turned_on
 
 
 def _gated_option(field: str, name: str, stage: str, gate: str, fix: str) -> Lint:
@@ -197,6 +203,9 @@ def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Li
     return Lint(severity=Severity.NOTE, code=_OFF, place=(field, name), message=message)
 
 
+_SCALE_GATE_ON = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
+
+
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
     """Return what is wrong with ``scale-delay-time``, or what it affects (KEP-6122, "Risks and Mitigations").
 
@@ -209,7 +218,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         severity, code, message = Severity.ERROR, "option-value", str(error)
         expected, fix = "a duration from 0s to 10s", f'{SCALE_DELAY}: "500ms"'
         if not gates.enabled(SCALE_DELAY_GATE):
-            fix = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
+            fix = _SCALE_GATE_ON
     else:
         severity, code, fix = Severity.NOTE, "option-announced", ""
         message = f"option {SCALE_DELAY} is announced (KEP-6122) but not verified"
@@ -254,7 +263,11 @@ def _number(field: str, value: str, subject: LintSubject) -> Lint | None:
     )
 
 
+_MEANT = {"true": ("yes", "y", "on", "enabled"), "false": ("no", "n", "off", "disabled")}
+
+
 def _no_switch(field: str, name: str, value: str) -> Lint:
+    meant = [boolean for boolean, words in _MEANT.items() if value.lower() in words] or [*_MEANT]
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
@@ -262,7 +275,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
         expected="true or false",
         detected=value,
         message=f"option {name} is a boolean, not {quoted(value)}",
-        fix=f'{name}: "true"',
+        fix=f"{name}: {' or '.join(map(quoted, meant))}",
     )
 
 

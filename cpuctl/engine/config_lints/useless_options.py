@@ -37,7 +37,9 @@ def why_idle(subject: LintSubject, option: str) -> str:
 
 
 def why_remove(subject: LintSubject, option: str) -> str:
-    """Return why an option that is on without its gate should be removed; empty if the gate would help."""
+    """Return why a switch without its gate should be removed even if it is on; empty if the gate helps."""
+    options = {**subject.config.cpu_manager_policy_options, option: "true"}
+    subject = subject._replace(config=replace(subject.config, cpu_manager_policy_options=options))
     if error := _error_with_gates(subject, option):
         return f"even with this gate, the kubelet would not start: {error}"
     if subject.topology is None or not _is_judged(subject, option):

@@ -145,6 +145,9 @@ CASES = [
             ("restricted", "4s2n8c2t", "true", f"{REMOVE}: {NOT_STARTED}: {MORE_SOCKETS}"),
             ("restricted", "2s4n8c2t", "false", f"{REMOVE}: false is the same as leaving it out"),
             ("restricted", "2s4n8c2t", "yes", f'{GATED}, and align-by-socket: "true"'),
+            ("restricted", "2s4n8c2t", "so", f'{GATED}, and align-by-socket: "true" or "false"'),
+            ("restricted", "2s4n8c2t", "off", f"{REMOVE}: false is the same as leaving it out"),
+            ("restricted", "4s2n8c2t", "yes", f"{REMOVE}: {NOT_STARTED}: {MORE_SOCKETS}"),
         )
     ),
     Case(

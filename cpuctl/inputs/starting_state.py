@@ -319,23 +319,32 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     elif without := _without_cpus(node, initial):
         sources.warnings.append(
             f"the state files lack CPUs of pods that the node already has ({few(without)}): they are free "
-            "here, but the kubelet will allocate CPUs to these pods at its next start"
+            "here, but the kubelet will allocate CPUs to these pods, at the latest at its next start"
         )
     node.resume(initial.granted)
 
 
 def _without_cpus(node: Node, initial: StartingState) -> list[str]:
-    """Name the pods to which a restarted kubelet would give exclusive CPUs that they do not hold now."""
+    """Name the pods to which a restarted kubelet would give exclusive CPUs that they do not hold now.
+
+    If its decision is unknown, as without a description of their devices, they are taken to be admitted:
+    they are running.
+    """
+    from cpuctl.engine.ordering import exclusive_count
+    from cpuctl.engine.outcome import Undetermined
+
     if node.cpu.policy is None:
         return []
-    restarted = node.copy()
-    for _ in restarted.readmit(initial.granted):
-        pass
+    restarted, level = node.copy(), node.pod_level_resources
+    unknown = {
+        each.pod.uid for each in restarted.readmit(initial.granted) if isinstance(each.verdict, Undetermined)
+    }
     now, then = node.cpu.state.assignments, restarted.cpu.state.assignments
     return [
         pod.full_name
         for pod in initial.granted
         if _lasting(pod) & then.get(pod.uid, {}).keys() - now.get(pod.uid, {}).keys()
+        or (pod.uid in unknown and pod.uid not in now and exclusive_count(pod, pod_level=level))
     ]
 
 

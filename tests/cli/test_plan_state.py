@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,8 +82,13 @@ def here(spec: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def guaranteed(name: str, cpu: object) -> dict[str, object]:
+def guaranteed(name: str, cpu: object) -> dict[str, Any]:
     return {"name": name, "resources": {"limits": {"cpu": cpu, "memory": "1Gi"}}}
+
+
+def with_device(container: dict[str, Any]) -> dict[str, Any]:
+    container["resources"]["limits"]["example.com/gpu"] = 1
+    return container
 
 
 HELD = ',"entries":{"here":{"c":"1,5"}}'
@@ -98,6 +104,8 @@ POD_LEVEL = ("--feature-gates", "PodLevelResources=true,PodLevelResourceManagers
         (HELD, {"containers": [guaranteed("c", 2), guaranteed("d", 2)]}, (), True),
         (HELD, {"initContainers": [guaranteed("i", 2)], "containers": [guaranteed("c", 2)]}, (), False),
         ("", {"containers": [guaranteed("c", 3)]}, ("--kubelet-args=" + FULL_CORES,), False),
+        ("", {"containers": [with_device(guaranteed("c", 2))]}, (), True),
+        ("", {"containers": [with_device(guaranteed("c", "1500m"))]}, (), False),
         (
             "",
             {"resources": guaranteed("", 2)["resources"], "containers": [{"name": "c"}]},
@@ -105,7 +113,17 @@ POD_LEVEL = ("--feature-gates", "PodLevelResources=true,PodLevelResourceManagers
             True,
         ),
     ],
-    ids=["none", "shared", "all", "one of two", "init ended", "no whole cores", "pod-level"],
+    ids=[
+        "none",
+        "shared",
+        "all",
+        "one of two",
+        "init ended",
+        "no whole cores",
+        "device",
+        "shared, device",
+        "pod-level",
+    ],
 )
 def test_pods_that_lack_cpus_until_the_next_start_are_named(
     entries: str,

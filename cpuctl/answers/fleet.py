@@ -24,7 +24,7 @@ from cpuctl.answers.values import (
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
 
 FleetCheckName = Literal["config", "state", "audit", "nrt"]
-FleetPartName = FleetCheckName | Literal["machine"]
+FleetPartName = Literal["config", "state", "audit", "nrt", "machine"]
 
 
 class MetricsPart(TypedDict, total=False):

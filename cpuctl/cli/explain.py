@@ -183,8 +183,8 @@ def _pod_of_messages(
         note(f"note: {error.message}; {error.hint}", style)
         return None
     if "pod" in explanation and not pod and (unnamed := choice_of_pod(search, given)):
-        which = "the only one" if len(given) == 1 else "the first pod that is not admitted"
-        note(f"note: {unnamed}: explaining {which}", style)
+        explained = explanation["pod"]
+        note(f"note: {unnamed}: explaining {explained['namespace']}/{explained['name']}", style)
     return explanation
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cpuctl.diagnostics import SEVERITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpuctl.answers.audit import Audit, Finding
     from cpuctl.answers.checkpoint import CheckpointVerify
@@ -36,19 +36,20 @@ def findings_of_audit(audit: Audit, state: CheckpointVerify | None) -> list[Find
     """
     if state is None:
         return audit["findings"]
-    found = {
-        (each["code"], about, severity)
-        for each in state["findings"]
-        for about in (each["file"], each["podUID"], None)
-        for severity in SEVERITIES[SEVERITIES.index(each["severity"]) :]
-    }
+    found: dict[tuple[str, str | None], int] = {}
+    for each in state["findings"]:
+        for about in (each["file"], each["podUID"], None):
+            key, rank = (each["code"], about), SEVERITIES.index(each["severity"])
+            found[key] = min(rank, found.get(key, rank))
     return [each for each in audit["findings"] if not _is_among(each, found)]
 
 
-def _is_among(finding: Finding, found: set[tuple[str, str | None, str]]) -> bool:
+def _is_among(finding: Finding, found: Mapping[tuple[str, str | None], int]) -> bool:
+    """Return whether findings have the cause of this one, and none of them is less severe."""
     about = finding["subject"] if finding["code"] in _OF_ONE_FILE else finding["uid"]
     codes = _IN_STATE_FILES.get(finding["code"], ())
-    return any((code, about, finding["severity"]) in found for code in codes)
+    ranks = [found[code, about] for code in codes if (code, about) in found]
+    return bool(ranks) and max(ranks) <= SEVERITIES.index(finding["severity"])
 
 
 def count_findings(findings: Sequence[Graded]) -> FindingCounts:

@@ -10,7 +10,7 @@ from cpuctl.messages.message import Message, Speaker, Text
 
 EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
-_LOOP = "the scheduler is not aware of this and binds the replacement to the same node again"
+_LOOP = "the scheduler is not aware of this and may bind a replacement to the same node again"
 
 ADMISSION = (
     Message(
@@ -22,8 +22,8 @@ ADMISSION = (
         ),
         meaning="no set of NUMA nodes on the node can provide the pod's CPUs, memory and devices as "
         f"topologyManagerPolicy requires; {_LOOP}",
-        fix="request no more than one NUMA node has free, or use topologyManagerPolicy: best-effort, or, "
-        "with restricted, topologyManagerScope: pod",
+        fix="request no more than what is free on one NUMA node, or use topologyManagerPolicy: best-effort, "
+        "or, with restricted, topologyManagerScope: pod",
         commands=(EXPLAIN,),
     ),
     Message(

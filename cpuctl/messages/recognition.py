@@ -26,7 +26,7 @@ _NAME = r"[a-z0-9][a-z0-9.-]*"
 _POD_NAME = re.compile(rf"(?:{_NAME}/)?{_NAME}")
 _POD = re.compile(
     rf'\bpod="(?P<pod>{_NAME}/{_NAME})"'
-    rf'|\bpods "(?P<refused>{_NAME})"'
+    rf'|\b(?:pods|Pod) "(?P<refused>{_NAME})"'
     rf"|(?:^|\s)[Pp]od/(?P<listed>{_NAME})(?=\s|$)"
 )
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
@@ -115,7 +115,7 @@ def _stated(line: str) -> tuple[str, str, str]:
     if fields:
         texts = [fields.get(name, "") for name in ("msg", "message", "MESSAGE", "reason", "err", "error")]
         pod = fields.get("pod", "")
-        inner = _stated(" ".join(filter(None, texts)))
+        inner = _stated("\n".join(filter(None, texts)))
         return inner[0], pod or inner[1], fields.get("containerName", "") or inner[2]
     # No text extends beyond its value, so none begins or ends with another one's quotes.
     parted = _QUOTED.sub(r"\n\g<text>\n", line)
@@ -125,13 +125,18 @@ def _stated(line: str) -> tuple[str, str, str]:
     return stated, pod, container["name"] if container else ""
 
 
+def _pod_of_event(reference: object) -> str:
+    is_pod = isinstance(reference, dict) and reference.get("kind", "Pod") == "Pod"
+    return object_name(reference) if is_pod else ""
+
+
 def _json_fields(line: str) -> dict[str, str]:
     """Read the texts of a line of JSON, as in structured logs, journalctl -o json and events."""
     found = json_object(line)
     if found is None:
         return {}
     fields = {name: value for name, value in found.items() if isinstance(value, str)}
-    if about := object_name(found.get("pod") or found.get("involvedObject")):
+    if about := object_name(found.get("pod")) or _pod_of_event(found.get("involvedObject")):
         fields["pod"] = about
     if not _POD_NAME.fullmatch(fields.get("pod", "")):
         fields.pop("pod", None)

@@ -86,7 +86,7 @@ SCHEDULING = (
         meaning="according to the NodeResourceTopology object, no NUMA node has everything that the pod "
         "or container requests (scheduler plugin NodeResourceTopologyMatch); the kubelet itself may "
         "decide differently",
-        fix="request no more than one NUMA node has free, and check that the object is up to date",
+        fix="request no more than what is free on one NUMA node, and check that the object is up to date",
         commands=(_PLUGIN, "cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS"),
     ),
     Message(

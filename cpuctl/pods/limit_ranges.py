@@ -168,11 +168,13 @@ def _disordered(item: LimitRangeItem, name: str) -> Iterator[str]:
             limit = " limit" if (low, high) == ("default_request", "default") else ""
             message = f"{_WORDS[low]} value {below} is greater than {_WORDS[high]}{limit} value {above}"
             yield f'{field_name}[{name}]: Invalid value: "{amounts[shown]}": {message}'
-    if ratio := item.max_ratio.get(name):
+    ratio = item.max_ratio.get(name)
+    if ratio is not None:
         for message in _bad_ratio(ratio, amounts["min"], amounts["max"]):
             yield f'maxLimitRequestRatio[{name}]: Invalid value: "{ratio}": ratio {ratio} is {message}'
     default, request = amounts["default"], amounts["default_request"]
-    if default and request and default != request and not may_be_overcommitted(name):
+    defaulted = default is not None and request is not None and default != request
+    if defaulted and not may_be_overcommitted(name):
         message = f"default value {default} must equal to defaultRequest value {request} in {name}"
         yield f'defaultRequest[{name}]: Invalid value: "{request}": {message}'
 

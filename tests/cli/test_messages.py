@@ -113,7 +113,7 @@ def test_a_pod_that_the_message_does_not_name_is_not_explained_silently(
     pods = ("-T", "big=64/64,1Gi", "-T", "odd=3/3,1Gi")
     answer = cpuctl("explain", "--message", message, *NODE, *pods, "-o", "json")
     assert json.loads(answer.out)["explanation"]["pod"]["name"] == pod
-    note = f"note: {said}: explaining the first pod that is not admitted\n"
+    note = f"note: {said}: explaining default/{pod}\n"
     assert (note in answer.err) == bool(said)
     assert ("explaining" in answer.err) == bool(said)
 
@@ -123,7 +123,7 @@ def test_a_pod_without_a_manifest_is_not_looked_for_in_others(cpuctl: Cpuctl) ->
     message = "5s  Warning  SMTAlignmentError  pod/gone  no"
     answer = cpuctl("explain", "--message", message, *NODE, "-T", "odd=3/3,1Gi", "-o", "json")
     document = json.loads(answer.out)
-    assert answer.err.endswith("note: no manifest of gone is given: explaining the only one\n")
+    assert answer.err.endswith("note: no manifest of gone is given: explaining default/odd\n")
     assert document["explanation"]["pod"]["name"] == "odd"
     assert document["messages"][0]["commands"] == [f"cpuctl explain gone -f PODS {' '.join(NODE)}"]
 

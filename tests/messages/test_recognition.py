@@ -319,6 +319,7 @@ def test_the_text_says_more_than_the_reason_before_it() -> None:
         ("5s   Warning   OutOfcpu   Pod/web   Node didn't have enough resource", "web"),
         ('E1 a.go:1] "x" err="pods \\"web\\" is forbidden: exceeded quota: q, requested"', "web"),
         ("OutOfcpu in /pod/web", ""),
+        ('The Pod "web" is invalid: spec.os: Required value', "web"),
     ],
 )
 def test_pods_are_read_as_kubectl_and_the_api_server_write_them(line: str, pod: str) -> None:
@@ -357,6 +358,14 @@ def test_structured_lines_are_read(fields: dict[str, Any]) -> None:
 def test_only_names_of_pods_are_taken_for_pods(name: str) -> None:
     line = json.dumps({"msg": "SMTAlignmentError", "pod": {"name": name, "namespace": "shop"}})
     assert [found.pod for found in recognize(line)] == [""]
+
+
+@pytest.mark.parametrize(("kind", "pod"), [("Pod", "shop/web-7c"), ("ReplicaSet", ""), ("Node", "")])
+def test_only_pods_are_taken_from_events(kind: str, pod: str) -> None:
+    about = {"kind": kind, "name": "web-7c", "namespace": "shop"}
+    event = {"reason": "FailedCreate", "message": "cgroup v1 support is unsupported", "involvedObject": about}
+    (found,) = recognize(json.dumps(event))
+    assert (found.pod, found.found) == (pod, event["message"])
 
 
 def test_a_specific_message_inside_a_general_one_wins() -> None:

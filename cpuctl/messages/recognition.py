@@ -18,7 +18,10 @@ from cpuctl.messages.state_files import STATE_FILES
 MESSAGES: tuple[Message, ...] = (
     *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
 )  # fmt: skip
-"""All known messages; of two that begin at the same place the more specific one is used."""
+"""All known messages; of two that begin at the same place the more specific one is used.
+
+Of two with the same text, that is the one whose evidence is in the line.
+"""
 
 MOST_CHARACTERS = 16_384
 """The part of a line that is searched: messages are shorter, but a log line may be longer."""
@@ -106,7 +109,7 @@ def _apart(matches: Iterator[_Match]) -> list[_Match]:
 
 
 def _rank(match: _Match) -> tuple[int, ...]:
-    return match.found.start(), -match.found.end(), -len(match.text.literal)
+    return match.found.start(), -match.found.end(), -len(match.text.literal), not match.message.evidence
 
 
 def _stated(line: str) -> tuple[str, str, str]:

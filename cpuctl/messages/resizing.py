@@ -59,6 +59,20 @@ RESIZING = (
         commands=(_RESIZE,),
     ),
     Message(
+        code="resize-deferred",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text(
+                "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: "
+                "{used:n}, capacity: {capacity:n}"
+            ),
+        ),
+        meaning="the pod keeps its resources: the resize waits until other pods have released what it needs",
+        fix="move a pod to another node, or request less",
+        commands=(_RESIZE,),
+        evidence=r"PodResizePending|\b(?:Resize)?Deferred\b",
+    ),
+    Message(
         code="resize-too-large",
         speaker=Speaker.KUBELET,
         texts=(

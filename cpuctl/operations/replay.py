@@ -111,10 +111,13 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
     directory = Path() if name == STDIN else Path(name).parent
     sources.add("timeline", source_name(name), "given")
 
+    # A wrong option is not an error of the timeline.
+    given = read_machine(machine) if machine else None
+
     def machine_named(spec: str) -> MachineSource:
-        if machine:
+        if given is not None:
             sources.add("machine", machine, "given")
-            return read_machine(machine)
+            return given
         sources.add("machine", spec, "given")
         return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(directory / spec))
 

@@ -214,7 +214,7 @@ def test_warnings_are_shown_once(cpuctl: Cpuctl) -> None:
 
 
 REFUSALS = [
-    (("--compare", "a", "b"), "error: --compare: expected NAME=VALUE, found 'a'"),
+    (("--compare", "a", "b"), "error: --compare: expected NAME=VALUE or a policy, found 'a'"),
     (("--compare", ".", "maxPod=1"), "hint: did you mean maxPods?"),
     (("--compare", ".", ".", "--write-state", "x"), "error: --write-state: cannot be used with --compare"),
     (("--compare", ".", ".", "--svg", "-"), "error: --svg: cannot be used with --compare"),

@@ -86,7 +86,7 @@ def test_the_proposed_command_has_a_file_in_place_of_stdin(cpuctl: Cpuctl, tmp_p
     result = cpuctl("plan", *ON, "--kubelet-args", KUBELET, "-f", "-", stdin=text)
     assert result.code == 3
     assert "cpuctl explain default/odd" in result.out
-    assert result.out.endswith(" -f FILE\n")
+    assert result.out.endswith(" -f FILE\nFILE: what was read from standard input, saved to a file\n")
 
 
 def test_an_admitted_plan_has_nothing_to_explain(cpuctl: Cpuctl) -> None:

@@ -33,6 +33,7 @@ SAMPLES = {
     "setting": "logging.format",
     "rest": "anything at all",
 }
+FULL = "Node didn't have enough resource: cpu, requested: 4000, used: 5000, capacity: 8000"
 ALL_TEXTS = [(message, text) for message in MESSAGES for text in message.texts]
 
 
@@ -83,13 +84,15 @@ def test_every_text_is_recognized_in_a_log_line(message: Message, text: Text) ->
     quoted = stated.replace("\\", "\\\\").replace('"', '\\"')
     log = 'Nov 24 node kubelet[1]: E1124 03:00:00.1 1 a.go:1] "FailedScheduling" in="cpuset"'
     line = f'{log} err="{quoted}" pod="shop/db-0"'
+    if message.code == "resize-deferred":
+        line = line.replace("It failed", "PodResizePending").replace("FailedScheduling", "PodResizePending")
     (found,) = [each for each in recognize(line) if each.message is message]
     assert found.pod == "shop/db-0"
 
 
 def test_every_message_has_one_unique_explanation() -> None:
     assert len({message.code for message in MESSAGES}) == len(MESSAGES)
-    assert len({text.template for _, text in ALL_TEXTS}) == len(ALL_TEXTS)
+    assert len({(text.template, message.evidence) for message, text in ALL_TEXTS}) == len(ALL_TEXTS)
     assert {message.speaker for message in MESSAGES} == set(Speaker)
 
 
@@ -228,6 +231,8 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
     ("line", "expected"),
     [
         ("OutOfhugepages-1Gi", ["node-full"]),
+        (f"OutOfcpu: {FULL}", ["node-full"]),
+        (f"type: PodResizePending, reason: Deferred, message: {FULL}", ["resize-deferred"]),
         ("Insufficient memory", ["insufficient-resource"]),
         ("write /sys/fs/cgroup/cpuset/x/tasks: no space left on device", ["cpuset-empty"]),
         (

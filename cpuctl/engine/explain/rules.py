@@ -339,7 +339,7 @@ def _shortage(refused: Rejected) -> str:
     requested, free, capacity = _amount_texts(resource, details["requested"], left, details["capacity"])
     of = "" if resource == "cpu" else f" of {resource}"
     if left == details["capacity"]:
-        have = f"the node has only {capacity}" if left else "the node has none"
+        have = f"the node has only {capacity} for pods" if left else "the node has none for pods"
     elif left > 0:
         have = f"only {free} of {capacity} {'is' if free == '1' else 'are'} free"
     else:
@@ -418,7 +418,8 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
         count, per_core, free = details["requested"], details["cpusPerCore"], details["freePhysicalCPUs"]
         if count % per_core:
             return Rule.WHOLE_CORES, (
-                f"full-pcpus-only allocates whole cores; {count} CPUs are not a multiple of {per_core}"
+                f"full-pcpus-only allocates whole cores; {counted(count, 'CPU')} "
+                f"{'is' if count == 1 else 'are'} not a multiple of {per_core}"
             )
         return Rule.FREE_CORES, _too_few_cores(replay, count, free)
     if "free" in details:

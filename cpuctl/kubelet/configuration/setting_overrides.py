@@ -50,6 +50,13 @@ _ALONE: Mapping[str, str] = {
 }
 """The meaning of a word without a value."""
 
+_OF_SEVERAL = {
+    "none": "write cpuManagerPolicy=none or topologyManagerPolicy=none",
+    "None": "write memoryManagerPolicy=None",
+    "Static": "write memoryManagerPolicy=Static",
+}
+"""Words that would be the value of more than one setting, or that differ from one only in case."""
+
 _RELEASE = re.compile(r"v?1\.[0-9]+([.+-].*)?", re.ASCII)
 _GATE_GROUPS = ("AllAlpha", "AllBeta")
 _FORM = "write NAME=VALUE, separated by commas, or . for no change"
@@ -107,8 +114,8 @@ def _pair(word: str, where: str) -> tuple[str, str]:
         return VERSION, word
     name, equals, value = (part.strip() for part in _ALONE.get(word, word).partition("="))
     if not equals:
-        hint = did_you_mean(word, _ALONE, _FORM)
-        raise UsageError(f"expected NAME=VALUE, found {word!r}", where=where, hint=hint)
+        hint = _OF_SEVERAL.get(word) or did_you_mean(word, _ALONE, _FORM)
+        raise UsageError(f"expected NAME=VALUE or a policy, found {word!r}", where=where, hint=hint)
     mapping = next((mapping for mapping, members in _MEMBERS.items() if name in members), "")
     return f"{mapping}.{name}" if mapping else name, value
 
@@ -184,7 +191,8 @@ class _Reader:
         try:
             return read(value)
         except ValueError as error:
-            raise UsageError(f"{name}={value}: {error}", where=self.where, hint=_FORM) from None
+            hint = "" if name == VERSION else _FORM
+            raise UsageError(f"{name}={value}: {error}", where=self.where, hint=hint) from None
 
     def _unknown(self, name: str, among: str, known: Iterable[str]) -> UsageError:
         hint = did_you_mean(name, known, _FORM)

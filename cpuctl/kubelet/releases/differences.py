@@ -207,9 +207,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "managers_refuse_resizes": Difference(
         since=32,
         area="in-place resize",
-        before="under a static CPU or Memory Manager, the kubelet resizes Guaranteed pods, but their CPUs "
-        "and memory stay as allocated",
-        after="under a static CPU or Memory Manager, the kubelet rejects resizes of Guaranteed pods",
+        before="under the static CPU Manager, the kubelet resizes Guaranteed pods, but their CPUs stay as "
+        "allocated",
+        after="under the static CPU Manager, the kubelet rejects resizes of Guaranteed pods",
         source="kubelet.go, 1.32",
         evidence="documented",
     ),

@@ -14,6 +14,7 @@ from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.operations.advice import Advice, AdviceOptions, Proposed, Tried, does_as_drop_in
 from cpuctl.records import replace
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -125,10 +126,18 @@ def _proposed(
         "snippet": snippet,
         "dropIn": does_as_drop_in(loaded.setup, snippet, tried.choice.config),
         "flags": list(dict.fromkeys(_flags(loaded.configuration, others))),
+        "stateFiles": list(_outdated(tried.choice.config, now)),
     }
     if tried.policy is not None:
         document["policy"] = policy_answer(tried.policy)
     return document
+
+
+def _outdated(config: KubeletConfiguration, now: KubeletConfiguration) -> Iterator[str]:
+    if config.cpu_manager_policy != now.cpu_manager_policy:
+        yield CPU_FILE
+    if config.memory_manager_policy != now.memory_manager_policy:
+        yield MEMORY_FILE
 
 
 def _flags(loaded: LoadedConfiguration, names: Iterable[str]) -> Iterator[str]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 _FIXED = "add --fixed to see what it should get"
 
-_NOT_SERVED = ("Unsatisfied", "NotPrepared")
-
 
 def devices_document(driver: LoadedDriver, sources: Mapping[str, Source]) -> DriverDevices:
     """Describe the devices in the order of their slices."""
@@ -70,7 +68,7 @@ def claims_document(
 ) -> answers.ClaimAllocation:
     """Describe what pods get and what is left for others; *explain* returns the command about a pod."""
     pods = [_pod(each, driver.machine) for each in plan.pods]
-    command = next((explain(each["pod"]) for each in pods if each["outcome"] in _NOT_SERVED), "")
+    command = next((explain(each["pod"]) for each in pods if each["outcome"] == "Unsatisfied"), "")
     document: answers.ClaimAllocation = {
         "apiVersion": API_VERSION,
         "kind": "ClaimAllocation",

@@ -68,6 +68,8 @@ class ProposedSettings(_Changed):
     """
     flags: list[str]
     """Flags that override the file and must be removed or changed."""
+    stateFiles: list[str]
+    """State files to delete, if they exist, before the kubelet starts: their policies change."""
 
 
 class SkippedSetting(TypedDict):

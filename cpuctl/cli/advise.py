@@ -39,8 +39,9 @@ HELP = """Recommend kubelet settings for these pods on this machine.
 
 Tries combinations that this kubelet would start with: CPU Manager policy and options, Topology Manager
 policy, scope and options, the Memory Manager with the reservation that it needs, and several choices of
-reserved CPUs. Each combination is planned as cpuctl plan does: running pods (--pods) first, then new ones in
-the order given, on a node without state files. Drain the node before you change its settings.
+reserved CPUs, always as many as now. Each combination is planned as cpuctl plan does: running pods (--pods)
+first, then new ones in the order given, on a node without state files. Drain the node before you change its
+settings.
 
 Shows all combinations that no other one beats; each has its own advantages. They are compared by pods
 admitted, containers on one NUMA node, those that also have their memory there, and cores that are not shared.
@@ -243,7 +244,9 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
 
 
 def _warn(proposal: "ProposedSettings") -> None:
-    """Warn if the settings do not take effect as a drop-in file alone."""
+    """Warn if the settings do not take effect as a drop-in file alone, or need more than that."""
+    from cpuctl.exports.answer_text import state_files_text
+
     if flags := proposal["flags"]:
         complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
     elif not proposal["dropIn"]:
@@ -251,6 +254,8 @@ def _warn(proposal: "ProposedSettings") -> None:
             "warning: a drop-in file is not enough, because it cannot remove settings of the main file; "
             "change the main file"
         )
+    if files := proposal["stateFiles"]:
+        complain(f"warning: {state_files_text(files)}")
 
 
 def _helps(document: Document) -> bool:

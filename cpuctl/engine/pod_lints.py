@@ -135,6 +135,8 @@ class TrialNode:
                 yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
             case Undetermined(text=why) | Pending(message=why):
                 why = why.replace("(use --devices)", "(use cpuctl plan --devices)")
+                if any(each.resources.claims for each in subject.pod.all_containers):
+                    why = "it has resource claims (use cpuctl plan, which allocates them)"
                 yield subject.spec.note("not-decided", f"whether the node admits it is unknown: {why}")
 
     def _verdict(self, pod: StoredPod) -> Verdict:

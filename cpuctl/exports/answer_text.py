@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -99,3 +99,9 @@ def container_counts(audit: Audit) -> Iterator[str]:
         yield counted(containers - sandboxes, "container")
     if sandboxes:
         yield f"{sandboxes} sandbox{'es' if sandboxes > 1 else ''}"
+
+
+def state_files_text(files: Sequence[str]) -> str:
+    """Say what to do with state files whose policy changes."""
+    their = "its policy changes" if len(files) == 1 else "their policies change"
+    return f"drain the node, and delete {' and '.join(files)} before the kubelet starts, because {their}"

@@ -82,12 +82,12 @@ class FleetClaims:
         """Return a key that distinguishes nodes whose claims or slices differ."""
         return node if self._by_name or node in self._named else ""
 
-    def serve(self, name: str, planning: Planning, node: Node) -> None:
-        """Serve claims on a node whose kubelet has started.
+    def serve(self, names: Sequence[str], planning: Planning, node: Node) -> None:
+        """Serve claims on a node whose kubelet has started, and which stands for those with *names*.
 
         Raise InputError for an invalid claim, class or slice.
         """
-        own, kubelet = Sources(), planning.kubelet
+        own, kubelet, name = Sources(), planning.kubelet, names[0]
         config = kubelet.config if planning.sources.names_kubelet else None
         flags = f"{self._arguments} {_HOSTNAME} {shlex.quote(name)}".strip()
         running = planning.initial.running
@@ -97,7 +97,7 @@ class FleetClaims:
         claims.know_drivers(pool[0] for pools in self._pools.values() for pool in pools)
         node.claims = claims
         for text in own.warnings:
-            self._found.setdefault(text, []).append(name)
+            self._found.setdefault(text, []).extend(names)
 
     def _of_node(self, name: str) -> list[DRAObject]:
         """Leave out slices of pools that have none for this node: a fleet has many."""

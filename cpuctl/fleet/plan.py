@@ -405,7 +405,8 @@ class FleetPlanner:
             started = replace(planning, policy=self._policy).start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
             if self._claims is not None:
-                self._claims.serve(row["node"], planning, started)
+                alike = [row["node"], *(self._nodes[index]["node"] for index in node_class.members)]
+                self._claims.serve(list(dict.fromkeys(alike)), planning, started)
             if self._policy is not None and started.policy is None:
                 self.unnecessary.append(row["node"])
             node_class.kubelet, node_class.planning = started, planning

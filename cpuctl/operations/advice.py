@@ -114,7 +114,7 @@ def advise(
         search = _Search(planning, plugins, space.left_out)
         as_is = next((each for each in choices if not each.changes), Choice(planning.kubelet.config))
         current = search.try_current(as_is)
-        changed = [each for each in choices if each.changes]
+        changed = [each for each in choices if each.changes and search.is_compatible(each)]
         ended = search.run(changed, options.budget, progress, stopped)
         return search.advice(current, len(choices), ended)
     finally:
@@ -146,6 +146,16 @@ class _Search:
     why_undetermined: dict[str, None] = field(default_factory=dict)
     failed: int = 0
     tried: int = 0
+
+    def is_compatible(self, choice: Choice) -> bool:
+        """Return whether settings go together with the driver that serves the pods' claims, if any."""
+        if self.planning.claims is None or choice.config.cpu_manager_policy != "static":
+            return True
+        self._leave_out(
+            "cpuManagerPolicy=static",
+            "pods have resource claims, so the dra.cpu driver assigns the same CPUs",
+        )
+        return False
 
     def try_current(self, choice: Choice) -> Tried | NotStarted:
         """Try the current settings."""
@@ -198,7 +208,7 @@ class _Search:
         try:
             served = self._serve(choice, node)
         except PolicyError as error:
-            self._leave_out(choice.policy, str(error))
+            self._leave_out(f"policy={choice.policy}", str(error))
             return
         if isinstance(served, Tried):
             self.found.append(served)
@@ -216,9 +226,9 @@ class _Search:
         self.seen |= {key, same}
         return new
 
-    def _leave_out(self, policy: str, why: str) -> None:
-        if not any(each.setting == f"policy={policy}" for each in self.left_out):
-            self.left_out.append(LeftOut(f"policy={policy}", why))
+    def _leave_out(self, setting: str, why: str) -> None:
+        if not any(each.setting == setting for each in self.left_out):
+            self.left_out.append(LeftOut(setting, why))
 
     def _start(self, choice: Choice, sources: Sources) -> Node | NotStarted:
         planning = self.planning

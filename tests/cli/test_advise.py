@@ -134,8 +134,19 @@ def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -
     assert "Flags override files; remove or change these: --cpu-manager-policy\n" in shown
     for row in rows:
         printed = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--snippet", str(row["number"])).err
-        warning = "warning: flags override files; remove or change these: --cpu-manager-policy\n"
-        assert printed == (warning if row["flags"] else "")
+        warnings = (
+            ["flags override files; remove or change these: --cpu-manager-policy"] if row["flags"] else []
+        )
+        assert ("cpu_manager_state" in row["stateFiles"]) is (row["settings"]["cpuManagerPolicy"] == "none")
+        assert ("memory_manager_state" in row["stateFiles"]) is (
+            row["settings"]["memoryManagerPolicy"] == "Static"
+        )
+        if files := row["stateFiles"]:
+            why = "its policy changes" if len(files) == 1 else "their policies change"
+            warnings.append(
+                f"drain the node, and delete {' and '.join(files)} before the kubelet starts, because {why}"
+            )
+        assert printed.splitlines() == [f"warning: {each}" for each in warnings]
     Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")
     words = (*MACHINE, "--kubelet-config", config, "-T", "web=5/5,1Gi", "--budget", "20")
     for release, does in (("1.28", False), ("1.29", True)):

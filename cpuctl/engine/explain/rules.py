@@ -339,7 +339,7 @@ def _shortage(refused: Rejected) -> str:
     requested, free, capacity = _amount_texts(resource, details["requested"], left, details["capacity"])
     of = "" if resource == "cpu" else f" of {resource}"
     if left == details["capacity"]:
-        have = f"the node has only {capacity} for pods" if left else "the node has none for pods"
+        have = f"the node has only {capacity} for pods" if left else "the node has none"
     elif left > 0:
         have = f"only {free} of {capacity} {'is' if free == '1' else 'are'} free"
     else:

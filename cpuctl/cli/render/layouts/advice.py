@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.exports.answer_text import state_files_text
 from cpuctl.exports.outcomes import settings_admit
 from cpuctl.phrases import counted, few
 
@@ -24,7 +25,7 @@ _UNKNOWN = "It is unknown whether the kubelet starts with the undetermined ones"
 
 
 def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterator[Block]:
-    """Lay out advice, or why there is none; wide adds what was not tried."""
+    """Lay out advice, or why there is none; wide adds all that was not tried."""
     who = f"Kubelet {document['kubelet']['version']}"
     if "proposals" not in document:
         yield start_block(document["start"], who)
@@ -36,8 +37,7 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
         yield _table(document)
         yield _meaning()
     yield Lines(tuple(_below(document)))
-    if wide:
-        yield from _left_out(document)
+    yield from _left_out(document, wide=wide)
     if command := document.get("next"):
         yield next_line(_purpose(document, command), command)
 
@@ -103,6 +103,9 @@ def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
         yield Cell(
             f"A drop-in file is not enough for {_rows(others).lower()}; change the main file.", "yellow"
         )
+    if files := dict.fromkeys(name for each in proposals for name in each["stateFiles"]):
+        rows = _rows([str(each["number"]) for each in proposals if each["stateFiles"]])
+        yield Cell(f"{rows}: {state_files_text([*files])}.", "yellow")
 
 
 def _verdict(document: AdvisedSettings) -> Iterator[str]:
@@ -174,10 +177,10 @@ def _meaning() -> Lines:
     )
 
 
-def _left_out(document: AdvisedSettings) -> Iterator[Lines]:
-    if document["skipped"]:
-        lines = (f"not tried: {each['setting']}: {each['why']}" for each in document["skipped"])
-        yield Lines.of(*lines)
+def _left_out(document: AdvisedSettings, *, wide: bool) -> Iterator[Lines]:
+    """Say what was not tried, or only which policies."""
+    if shown := [each for each in document["skipped"] if wide or "Policy=" in each["setting"]]:
+        yield Lines.of(*(f"not tried: {each['setting']}: {each['why']}" for each in shown))
 
 
 def snippet_blocks(document: ProposedSettings, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape

@@ -27,6 +27,7 @@ from cpuctl.phrases import byte_text, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import (
+        Container,
         CPUsLeft,
         ExclusiveContainer,
         Node,
@@ -214,7 +215,7 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
             **(_given(container) if "cpus" in container else {"CPUS": Cell("-")}),
-            **_claimed(pod, container["name"]),
+            **_claimed(pod, container),
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
@@ -227,9 +228,11 @@ def _holds_nothing(pod: Pod) -> bool:
     return bool(pod["outcome"] != "Admitted" and pod["containers"] and not given and "claims" not in pod)
 
 
-def _claimed(pod: Pod, container: str) -> dict[str, Cell]:
-    cpus = claimed_cpus(pod, container)
-    return {"CPUS": Cell(f"claim: {CPUSet.parse(cpus)}", "cyan")} if cpus else {}
+def _claimed(pod: Pod, container: Container) -> dict[str, Cell]:
+    """Show the CPUs of claims, after those that the CPU Manager has assigned as well, if any."""
+    cpus = claimed_cpus(pod, container["name"])
+    own = f"{container['cpus']}, " if "cpus" in container and container["exclusive"] else ""
+    return {"CPUS": Cell(f"{own}claim: {CPUSet.parse(cpus)}", "cyan")} if cpus else {}
 
 
 def _mask(container: PlacedContainer) -> str:
@@ -293,7 +296,11 @@ def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
     guaranteed = any(
         pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" for pod in document["pods"]
     )
-    if document["node"]["cpuManagerPolicy"] == "none" and guaranteed:
+    if document["node"]["cpuManagerPolicy"] != "none" or not guaranteed:
+        return
+    if any("claims" in pod for pod in document["pods"]):
+        yield Cell("  exclusive CPUs need a resource claim: the dra.cpu driver assigns them")
+    else:
         yield Cell("  exclusive CPUs need cpuManagerPolicy: static")
 
 

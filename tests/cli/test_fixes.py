@@ -61,6 +61,12 @@ CASES: list[Config] = [
     *LATER_CASES,
     {"reservedSystemCPUs": "99"},
     {"kubeReserved": {"cpu": "some"}},
+    {"kubeReserved": {"cpu": "1 core", "memory": "100MB"}},
+    {"evictionHard": {"memory.available": "100MB"}},
+    {"evictionHard": {"memory.available": "some"}},
+    {"evictionHard": {"memory.avail": "100Mi"}},
+    {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1, 3;2,"},
+    {"reservedSystemCPUs": "1-0"},
     {"kubeReserved": {"memory": "-1"}},
     {"systemReserved": {"nvidia.com/gpu": "1"}},
     {"qosReserved": {"memory": "50"}},
@@ -167,7 +173,23 @@ def _without_reservations(config: Config) -> None:
     config.pop("kubeReserved")
 
 
+def _write(config: Config, name: str, value: str) -> None:
+    path = [quoted or plain for quoted, plain in re.findall(r'\["([^"]+)"\]|([^.\[]+)', name)]
+    for step in path[:-1]:
+        config = config[step]
+    config[path[-1]] = value
+
+
+def _rename(config: Config, meant: str, name: str) -> None:
+    _write(config, meant, "100Mi")
+    _leave_out(config, name)
+
+
 CHANGES: dict[str, Callable[..., None]] = {
+    r"write (\S+): (\S+)$": _write,
+    r"write (\S+): (\S+); write": _write,
+    r"write (\S+) as an amount, such as (\S+) or": _write,
+    r"write (\S+) in place of (\S+)$": _rename,
     r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
     r"(?:set )?(\w+Policy): (\w+)": _with_policy,

@@ -50,6 +50,9 @@ def followed(config: Config, fix: str) -> Config:
         elif left_out := re.fullmatch(r"remove (.+)", step):
             for name in left_out[1].split(", "):
                 _leave_out(changed, name.split("."))
+        elif meant := re.fullmatch(r"write (\S+): (\S+)", step):
+            *above, last = meant[1].split(".")
+            _within(changed, above)[last] = meant[2]
         elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):
             changed[group[1]] = "/group"
         elif step == "set imageGCHighThresholdPercent above imageGCLowThresholdPercent":
@@ -59,10 +62,14 @@ def followed(config: Config, fix: str) -> Config:
     return changed
 
 
-def _leave_out(config: Config, path: list[str]) -> None:
-    for name in path[:-1]:
+def _within(config: Config, path: list[str]) -> Config:
+    for name in path:
         config = config[name]
-    config.pop(path[-1], None)
+    return config
+
+
+def _leave_out(config: Config, path: list[str]) -> None:
+    _within(config, path[:-1]).pop(path[-1], None)
 
 
 def refused(minor: int) -> Iterator[tuple[str, Config]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.corrections import correction
 from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
     leave_out,
@@ -33,7 +34,6 @@ from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
 from cpuctl.records import replace
 
@@ -204,7 +204,6 @@ _OPTION = re.compile(r'(?P<name>[\w-]+): "(?P<value>[^"]*)"')
 RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "
-_SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _KEPT = (*_GROUPS, "failCgroupV1")
 """Settings that a kubelet also rejects if omitted: because they are required, or because of their default."""
@@ -269,25 +268,14 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return UNSET["reservedMemory"]
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
-    read = _list_of(loaded) if (_RESERVED,) in own else ""
-    leave = read or (f"remove {', '.join(_written(loaded, path) for path in own)}" if own else "")
+    corrected = {path: correction(loaded.config, path) for path in own}
+    removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
+    own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
     missing = [path[0] for path in paths if path not in own]
     # Errors caused by another setting are fixed with that setting.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
-    return "; ".join(filter(None, dict.fromkeys((leave, *others))))
-
-
-def _list_of(loaded: LoadedConfiguration) -> str:
-    """Rewrite reserved CPUs given as a mask as the list that a kubelet reads; short texts are ambiguous."""
-    text = loaded.config.reserved_system_cpus
-    if not text.startswith(("0x", "0X")) and len(text) < _SURELY_MASK:
-        return ""
-    try:
-        mask = parse_given_mask(text)
-    except ValueError:
-        return ""
-    return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read CPU lists, not masks"
+    return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
 
 
 def _written(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:

@@ -530,7 +530,7 @@ _cpuctl_run() {
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
-                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files, or none for an empty node. Default\: the node'\''s own.]:STATE:_files' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver that will run on the node, to check for conflicts.]:FLAGS: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -553,7 +553,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
-                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files, or none for an empty node. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \

@@ -63,7 +63,7 @@ def _next(
     planning: Planning, advice: Advice, proposals: Sequence[answers.ProposedSettings], options: AdviceOptions
 ) -> str:
     """Return the command that prints the first proposal for kubelets, or explains why nothing helps."""
-    from cpuctl.operations.command_lines import check_command, planning_command, snippet_command
+    from cpuctl.operations.command_lines import check_command, lint_command, planning_command, snippet_command
 
     pods = len(planning.incoming) + len(planning.initial.running)
     if any(each["service"]["admitted"] or each["service"]["undetermined"] or not pods for each in proposals):
@@ -75,6 +75,8 @@ def _next(
         # Settings are tried on a node without state files.
         return check_command(replace(planning, initial=StartingState()), advice.current)
     left_out = advice.current.not_admitted
+    if left_out and left_out[0] in advice.current.forbidden and (lint := lint_command(planning.inputs)):
+        return lint
     return planning_command(planning.inputs, ("explain", left_out[0])) if left_out else ""
 
 

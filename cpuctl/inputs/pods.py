@@ -360,7 +360,8 @@ def _check_container(pod: StoredPod, name: str) -> None:
 
 def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
     message = f"{text!r} matches {len(pods)} pods: {few_names(_distinct_names(pods))}"
-    return UsageError(message, where=_WHERE, hint="add the namespace, or use the UID")
+    hint = "use the UID" if len({pod.full_name for pod in pods}) == 1 else "add the namespace, or use the UID"
+    return UsageError(message, where=_WHERE, hint=hint)
 
 
 def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:

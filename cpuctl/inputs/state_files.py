@@ -12,6 +12,7 @@ from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+from cpuctl.option_names import NO_STATE
 from cpuctl.records import Record, replace
 from cpuctl.root_directory import DIRECTORY, HOST, NOT_THERE, Root
 
@@ -153,6 +154,8 @@ def as_state(name: str) -> Iterator[None]:
 def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
     """Yield the state files that *name* means; raise InputError for a file that is not one."""
     path = Path(name)
+    if name == NO_STATE and not os.path.exists(path):  # noqa: PTH110
+        raise UsageError("expected state files, found none: this command needs some", hint=_EXPECTED)
     if name == STDIN:
         yield _state(read_input(name), source_name(name))
     elif is_recording(name):

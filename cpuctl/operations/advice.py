@@ -10,7 +10,7 @@ from cpuctl import option_names
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.capacity.service import Service, service_of, unbeaten
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, KubeletFault, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import CpuctlError, PolicyError, UsageError
 from cpuctl.inputs.configuration import load_setup
@@ -19,6 +19,7 @@ from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.policy_options import VARIED
 from cpuctl.operations.advised_settings import Choice, Equivalence, LeftOut, Space
 from cpuctl.operations.configuration import check_kubelet
+from cpuctl.phrases import few
 from cpuctl.records import replace
 from cpuctl.spelling import did_you_mean
 
@@ -58,11 +59,15 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
 
 
 class Tried(NamedTuple):
-    """Settings that were tried, how they serve the pods, and the names of the pods that are not admitted."""
+    """Settings that were tried, how they serve the pods, and the names of the pods that are not admitted.
+
+    ``forbidden`` are those among them that the API server rejects.
+    """
 
     choice: Choice
     service: Service
     not_admitted: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
     policy: ChosenPolicy | None = None
 
 
@@ -114,6 +119,8 @@ def advise(
         search = _Search(planning, plugins, space.left_out)
         as_is = next((each for each in choices if not each.changes), Choice(planning.kubelet.config))
         current = search.try_current(as_is)
+        if isinstance(current, Tried) and (names := current.forbidden):
+            planning.sources.warn(f"the API server rejects {few(names)}, which no kubelet setting changes")
         changed = [each for each in choices if each.changes and search.is_compatible(each)]
         ended = search.run(changed, options.budget, progress, stopped)
         return search.advice(current, len(choices), ended)
@@ -240,8 +247,10 @@ class _Search:
         if node.fault is not None:
             return node.fault
         others = (each.pod.full_name for each in admissions if not isinstance(each.verdict, Admitted))
+        forbidden = (each.pod.full_name for each in admissions if isinstance(each.verdict, Forbidden))
         service = service_of(node, admissions)
-        return Tried(choice, service, tuple(others), self.plugins.get(choice.policy))
+        policy = self.plugins.get(choice.policy)
+        return Tried(choice, service, tuple(others), tuple(forbidden), policy)
 
     def _admissions(self, node: Node) -> Iterator[Admission]:
         """Admit the pods; running ones bypass the API server, which has already created them."""

@@ -97,8 +97,12 @@ def states_of_node(
 
     If they are not read, the text says so and names the command that does; otherwise it is empty.
     """
+    from cpuctl.inputs.starting_state import EMPTY
     from cpuctl.inputs.state_files import StatePlace, read_states
 
+    if name == option_names.NO_STATE:
+        sources.add("state", EMPTY, "given")
+        return (), ""
     if name:
         return read_states(name, StatePlace(machine=source), sources), ""
     read = Sources()

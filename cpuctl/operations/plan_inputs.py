@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -385,9 +386,16 @@ def _extended_resources(pod: StoredPod) -> Iterator[str]:
 
 
 def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Warn if the pods run on several nodes, so that the list is not one node's."""
+    """Warn if the pods run on several nodes, so that the list is not one node's, or if names repeat."""
     from cpuctl.phrases import few
 
+    names = Counter(pod.full_name for pod in pods)
+    if len(names) < len(pods):
+        repeated = few([name for name, count in names.items() if count > 1])
+        yield (
+            f"several pods have the same name ({repeated}): an API server accepts only the first ("
+            '"already exists")'
+        )
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
     if len(nodes) > 1:
         yield (

@@ -362,3 +362,44 @@ def test_a_static_pod_with_claims_stays_pending(cpuctl: Cpuctl, tmp_path: Path) 
     (found,) = document["pods"]
     assert (found["outcome"], found["message"]) == ("Pending", f"claim default/c: {refusal}")
     assert "claims" not in found
+
+
+STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,1")
+TEN = ("-f", "fixtures/dra/examples/grouped.yaml")
+
+
+def test_no_static_policy_is_advised_beside_the_driver(cpuctl: Cpuctl) -> None:
+    """The CPU Manager and the driver do not know about each other."""
+    advised = answer(cpuctl, "advise", *MACHINE, *TEN, "-T", "a=2/2,1Gi", "-q", schema="advice")
+    assert {each["settings"]["cpuManagerPolicy"] for each in advised["proposals"]} <= {"none"}
+    assert [each["setting"] for each in advised["skipped"]].count("cpuManagerPolicy=static") == 1
+    shown = cpuctl("advise", *MACHINE, *TEN, "-T", "a=2/2,1Gi", "-q").out
+    assert "not tried: cpuManagerPolicy=static: pods have resource claims" in shown
+    alone = answer(cpuctl, "advise", *MACHINE, "-T", "a=2/2,1Gi", "-q", schema="advice")
+    assert "static" in {each["settings"]["cpuManagerPolicy"] for each in alone["proposals"]}
+
+
+def test_beside_the_driver_exclusive_cpus_need_a_claim(cpuctl: Cpuctl) -> None:
+    shown = cpuctl("plan", *MACHINE, *TEN, "-T", "a=2/2,1Gi", "-q").out
+    assert "\n  exclusive CPUs need a resource claim: the dra.cpu driver assigns them\n" in shown
+    assert "cpuManagerPolicy: static" not in shown
+
+
+def test_cpus_of_both_the_cpu_manager_and_a_claim_are_shown(cpuctl: Cpuctl) -> None:
+    shown = cpuctl("plan", *MACHINE, *STATIC, *TEN, "-q")
+    (pod,) = answer(cpuctl, "plan", *MACHINE, *STATIC, *TEN, "-q")["pods"]
+    assert pod["containers"][0]["exclusive"]
+    assert f" {pod['containers'][0]['cpus']}, claim: {pod['claims'][0]['cpus']} " in shown.out
+
+
+def test_a_lint_does_not_allocate_claims(cpuctl: Cpuctl) -> None:
+    linted = cpuctl("pods", "lint", *TEN, *MACHINE, "-q").out
+    assert "is unknown: it has resource claims (use cpuctl plan, which allocates them)\n" in linted
+
+
+def test_devices_are_shown_only_if_they_do_not_match(cpuctl: Cpuctl) -> None:
+    """A claim that another pod uses has its devices."""
+    words = ("dra", "allocate", *MACHINE, *TEN, "-f", "fixtures/dra/examples/node-allocatable.yaml", "-q")
+    shown = cpuctl(*words).out
+    assert shown.count("is already in use by pod default/grouped") == 1
+    assert "Next" not in shown

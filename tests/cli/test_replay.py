@@ -170,6 +170,11 @@ def test_paths_in_a_timeline_are_relative_to_it(tmp_path: Path, cpuctl: Cpuctl) 
     assert json.loads(result.out)["final"]["containers"]["default/web/web"]["cpus"]
 
 
+def test_a_missing_machine_is_not_an_error_of_the_timeline(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("replay", "fixtures/timelines/case-a.yaml", "-m", "nope")
+    assert refused.err.startswith("error: nope: cannot be read: no such file or directory\n")
+
+
 def test_the_same_timeline_on_another_machine(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", STORY, "-m", "synthetic:2s4n16c2t", "-o", "json", "--exit-zero")
     answer = json.loads(result.out)

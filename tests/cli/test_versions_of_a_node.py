@@ -113,6 +113,20 @@ def test_the_next_command_checks_the_state_files_that_were_not_compared(ask: Ask
     assert "Next" not in ask(*words, "--state", "s").out
 
 
+def test_releases_can_be_compared_on_an_empty_node(ask: Ask) -> None:
+    """State files of another policy keep both kubelets from starting, so that no pods are compared."""
+    ask("plan", "-q", "-T", "a=2/2,1Gi", "--kubelet-version", "1.36", "--write-state", "s")
+    words = ("config", "versions", "--from", "1.35", "--to", "1.36", "-T", "b=2/2,1Gi", "--state", "none")
+    compared = ask(*words)
+    assert "The result for these pods is the same." in compared.out
+    assert "Not checked: state files" not in compared.out
+    audited = ask("checkpoint", "verify", "none")
+    assert (audited.code, audited.err.splitlines()[0]) == (
+        2,
+        "error: expected state files, found none: this command needs some",
+    )
+
+
 TELCO_NODE = (
     *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
     *("--kubelet-config", "fixtures/kubelet/static.yaml"),

@@ -53,7 +53,7 @@ CheckedStateOption = Annotated[
     typer.Option(
         option_names.STATE,
         metavar="STATE",
-        help="The kubelet's state files. Default: the node's own.",
+        help="The kubelet's state files, or none for an empty node. Default: the node's own.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -61,6 +61,15 @@ class _Match(NamedTuple):
     text: Text
     found: re.Match[str]
 
+    @property
+    def says(self) -> set[tuple[str, str]]:
+        """The values of its placeholders."""
+        return {*self.found.groupdict("").items()}
+
+    def is_longer(self, other: _Match) -> bool:
+        """Return whether its text is longer, with the same values."""
+        return self.says == other.says and len(self.found[0]) > len(other.found[0])
+
 
 def recognize(line: str) -> list[Recognized]:
     """Find the messages of a line in their order; of nested ones the most specific ones."""
@@ -91,21 +100,33 @@ def _matches(stated: str, line: str) -> Iterator[_Match]:
                 yield from (_Match(message, text, found) for found in pattern.finditer(stated))
 
 
+_MOST_ALIKE = 10
+"""The texts of one message in a line that are kept: each is compared with the others."""
+
+
 def _apart(matches: Iterator[_Match]) -> list[_Match]:
     """Keep, from the left, the longest of overlapping texts; of two, the more literal one.
 
-    A message is kept once, with its longest text: an event's reason is shorter than its message.
+    Of texts of one message, those are left out whose values another one has as well: an event's reason says
+    less than its message.
     """
-    kept: dict[str, _Match] = {}
+    kept: list[_Match] = []
     end = 0
     for each in sorted(matches, key=_rank):
         if each.found.start() < end:
             continue
         end = each.found.end()
-        known = kept.setdefault(each.message.code, each)
-        if len(each.found[0]) > len(known.found[0]):
-            kept[each.message.code] = each
-    return [*kept.values()]
+        alike = [at for at, other in enumerate(kept) if other.message is each.message]
+        if len(alike) == _MOST_ALIKE:
+            continue
+        if any(kept[at].says >= each.says and not each.is_longer(kept[at]) for at in alike):
+            continue
+        fuller = [at for at in alike if kept[at].says <= each.says]
+        if fuller:
+            kept[fuller[0]] = each
+        else:
+            kept.append(each)
+    return kept
 
 
 def _rank(match: _Match) -> tuple[int, ...]:

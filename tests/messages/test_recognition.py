@@ -239,7 +239,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
             'spec.overhead: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
             ["request-unequal"],
         ),
-        ('[spec.os: Required value, spec.overhead: Invalid value: "x": wrong]', ["pod-refused"]),
+        ('[spec.os: Required value, spec.overhead: Invalid value: "x": wrong]', ["pod-refused"] * 2),
         ("spec: Forbidden: pod updates may not change fields other than `spec.x`", ["pod-immutable"]),
         (
             "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
@@ -257,7 +257,8 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
             ["cpu-list"],
         ),
         ("OutOfnvidia.com/gpu", ["node-full"]),
-        ("1 Insufficient cpu, 2 Insufficient memory.", ["insufficient-resource"]),
+        ("1 Insufficient cpu, 2 Insufficient memory.", ["insufficient-resource", "insufficient-resource"]),
+        ("1 Insufficient cpu. preemption: 0/1 nodes: 1 Insufficient cpu.", ["insufficient-resource"]),
         ("1 Insufficient cpu, 2 Insufficient x.io/y.", ["insufficient-resource", "insufficient-devices"]),
         (
             'Deployment.apps "web" is invalid: spec.template.spec.containers[0].name: Required value',

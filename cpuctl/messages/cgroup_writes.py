@@ -41,6 +41,7 @@ CGROUP_WRITES = (
         "parent has fewer: another agent, LXC or a systemd slice has restricted a parent group",
         fix="extend the parent group first: kubepods and its slices must contain all CPUs",
         commands=(_SHOW, _AUDIT),
+        evidence=r"(?i:\bwrit)",
     ),
     Message(
         code="cpuset-busy",

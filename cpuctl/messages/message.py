@@ -27,6 +27,7 @@ _KINDS = {
     "quoted": r'"(?:[^"\\]|\\.)*"',
     "word": r"[\w./:%@+-]+",
     "resource": r"[\w./-]*\w",
+    "reason": r"(?!\[?(?:unable to read client|no configuration has been|context was not|no server found)).*",
     "native": r"(?:cpu|memory|pods|ephemeral-storage|hugepages-\w+)(?![\w./-]*/)",
     "extended": r"[a-z0-9][\w.-]*/[\w./-]*\w",
     "fault": r"(?:comparing|hash of|index|integer|invalid memory|make|negative shift|slice bounds).*",
@@ -56,8 +57,11 @@ class Speaker(StrEnum):
     LIBVIRT = "libvirt"
 
 
-OF_A_KUBELET = r"(?i:kubelet|\bk3s\[|\brke2\[|microshift)"
-"""The evidence for messages of kubelets, alone or within another program."""
+OF_A_KUBELET = r"(?<![/.\w-])(?i:kubelet|microshift)(?![./\w-])|\b(?:k3s|rke2)\["
+"""The evidence for messages of kubelets, alone or within another program.
+
+Other programs print paths such as /var/lib/kubelet.
+"""
 
 
 class Text(NamedTuple):

@@ -35,7 +35,7 @@ _POD = re.compile(
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
 _QUOTED = re.compile(r'(?<=\w=)"(?P<text>(?:[^"\\]|\\.)*+)"')
 _OTHER_OBJECT = re.compile(
-    r"\b(?!(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b)"
+    r"(?<![\w.-])(?!(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b)"
     r'[A-Z]\w*(?:\.[a-z][\w.-]*)? "[^"]*" is invalid: '
 )
 """What the API server says about an object without pods is not explained."""

@@ -12,7 +12,7 @@ _FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f PODS"
 _CLAIMS = "cpuctl explain {pod} -f PODS_AND_CLAIMS -m NODE"
 _PLUGIN = f"{_FLEET} --scheduler-plugin noderesourcetopologymatch"
 
-_UNSCHEDULED = r"\d Insufficient |^\W*Insufficient \S+\W*$|FailedScheduling|Unschedulable"
+_UNSCHEDULED = r"\d Insufficient |^\W*Insufficient [\w./-]++[\s.,;]*$|FailedScheduling|Unschedulable"
 """A scheduler counts nodes, or the reason is alone."""
 
 SCHEDULING = (

@@ -284,11 +284,33 @@ STARTING = (
         commands=("cpuctl pods lint --static -f MANIFESTS",),
     ),
     Message(
+        code="static-pod-invalid",
+        speaker=Speaker.KUBELET,
+        texts=(Text("invalid pod: {cause:rest}"),),
+        meaning="the kubelet rejects the static pod in this manifest file",
+        fix="correct the field that the message names",
+        commands=("cpuctl pods lint --static -f MANIFESTS",),
+        evidence="manifest",
+    ),
+    Message(
+        code="configuration-quantity",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("quantities must match the regular expression"),
+            Text("unable to parse quantity's suffix"),
+        ),
+        meaning="a reservation or an eviction threshold is not an amount",
+        fix="write amounts such as 500m, 1Gi or, for thresholds, 5%",
+        commands=(CHECK,),
+        general=True,
+        evidence=OF_A_KUBELET,
+    ),
+    Message(
         code="configuration-decode",
         speaker=Speaker.KUBELET,
         texts=(
             Text("Object 'Kind' is missing in {what:rest}"),
-            Text("no kind {kind:quoted} is registered for {version:rest}"),
+            Text('no kind "KubeletConfiguration" is registered for {version:rest}'),
             Text("failed to decode: {cause:rest}"),
             Text(
                 "failed to load kubelet dropin file, path: {path:word}, error: strict decoding error: "
@@ -315,7 +337,7 @@ STARTING = (
         code="configuration-refused",
         speaker=Speaker.KUBELET,
         texts=(
-            Text("invalid configuration: {cause:rest}"),
+            Text("invalid configuration: {cause:reason}"),
             Text(
                 "failed to merge global and in-flight KubeletConfiguration while setting defaults, "
                 "error: {cause:rest}"

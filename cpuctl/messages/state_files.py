@@ -14,6 +14,16 @@ _BOTH = (_VERIFY, _REPAIR)
 
 STATE_FILES = (
     Message(
+        code="claims-corrupted",
+        speaker=Speaker.KUBELET,
+        texts=(Text("checkpoint is corrupted"),),
+        meaning="the kubelet cannot read dra_manager_state: an older release may have written it in a format "
+        "that no later one converts",
+        fix="drain the node, and delete the file",
+        commands=(_VERIFY,),
+        evidence="dra_manager_state|(?i:claim ?info)",
+    ),
+    Message(
         code="other-policy",
         speaker=Speaker.KUBELET,
         texts=(

@@ -32,7 +32,9 @@ SAMPLES = {
     "object": "spec.containers[0].resources.limits[cpu]",
     "setting": "logging.format",
     "rest": "anything at all",
+    "reason": "port (--port) -1 must be between 1 and 65535, inclusive",
 }
+REGULAR = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 FULL = "Node didn't have enough resource: cpu, requested: 4000, used: 5000, capacity: 8000"
 ALL_TEXTS = [(message, text) for message in MESSAGES for text in message.texts]
 
@@ -78,14 +80,25 @@ def filled(text: Text) -> str:
     return PLACEHOLDER.sub(lambda found: SAMPLES[found["kind"]], text.template)
 
 
+WITH_EVIDENCE = {
+    "resize-deferred": "PodResizePending",
+    "claims-corrupted": "dra_manager_state",
+    "cpuset-denied": "write",
+    "static-pod-invalid": "manifest",
+}
+"""What else a line says."""
+
+
 @pytest.mark.parametrize(("message", "text"), ALL_TEXTS, ids=[text.template[:60] for _, text in ALL_TEXTS])
 def test_every_text_is_recognized_in_a_log_line(message: Message, text: Text) -> None:
     stated = filled(text)
     quoted = stated.replace("\\", "\\\\").replace('"', '\\"')
     log = 'Nov 24 node kubelet[1]: E1124 03:00:00.1 1 a.go:1] "FailedScheduling" in="cpuset"'
     line = f'{log} err="{quoted}" pod="shop/db-0"'
-    if message.code == "resize-deferred":
-        line = line.replace("It failed", "PodResizePending").replace("FailedScheduling", "PodResizePending")
+    if message.code == "quantity":
+        line = line.replace("kubelet[1]: ", "")  # which is evidence for another one
+    if message.code in WITH_EVIDENCE:
+        line = line.replace("FailedScheduling", WITH_EVIDENCE[message.code])
     (found,) = [each for each in recognize(line) if each.message is message]
     assert found.pod == "shop/db-0"
 
@@ -218,6 +231,10 @@ def test_lines_from_the_field(line: str, expected: list[str]) -> None:
         'E1 remote.go:3] "UpdateContainerResources failed" err="rpc error: failed to update container"',
         "mmap: Insufficient memory available for operation",
         "tar: /backup/tasks: no space left on device",
+        "open /sys/fs/cgroup/user.slice/cpuset.cpus: permission denied",
+        "panic: open /var/lib/kubelet/device-plugins/kubelet.sock: no such file or directory",
+        "nvidia-device-plugin: panic: failed to dial /var/lib/kubelet/device-plugins/x",
+        """error: unable to decode "/var/lib/kubelet/pods.yaml": Object 'Kind' is missing in 'null'""",
         'The Node "n1" is invalid: status.capacity: Invalid value: "x"',
         'The PersistentVolume "p" is invalid: spec.capacity[storage]: Invalid value: "0": must be',
     ],
@@ -268,6 +285,24 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         (
             'spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0',
             ["negative-amount"],
+        ),
+        (f"failed to run Kubelet: {REGULAR}", ["configuration-quantity"]),
+        (REGULAR, ["quantity"]),
+        (
+            "failed to run Kubelet: invalid configuration: [unable to read client-cert /var/lib/kubelet/x]",
+            ["not-started"],
+        ),
+        (
+            'failed to run Kubelet: failed to load: no kind "CredentialProviderConfig" is registered',
+            ["not-started"],
+        ),
+        (
+            '"Could not process manifest file" err="invalid pod: [spec.os: Required value]"',
+            ["static-pod-invalid"],
+        ),
+        (
+            "failed to get checkpoint dra_manager_state: checkpoint is corrupted",
+            ["claims-corrupted"],
         ),
         ("kubelet[7]: panic: runtime error: index out of range [1] with length 1", ["crash"]),
         ("k3s[7]: panic: runtime error: index out of range [1] with length 1", ["crash"]),

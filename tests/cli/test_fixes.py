@@ -67,6 +67,12 @@ CASES: list[Config] = [
     {"evictionHard": {"memory.avail": "100Mi"}},
     {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1, 3;2,"},
     {"reservedSystemCPUs": "1-0"},
+    {"reservedSystemCPUs": "1,"},
+    {"kubeReserved": {"memory": "1000B"}},
+    {"kubeReserved": {"memory": "5%"}},
+    {"kubeReserved": {"pid": "some"}},
+    {"evictionHard": {"memory.available": "100Mi", "memory.avail": "5%"}},
+    {"evictionSoft": {"memory.available": "5%"}},
     {"kubeReserved": {"memory": "-1"}},
     {"systemReserved": {"nvidia.com/gpu": "1"}},
     {"qosReserved": {"memory": "50"}},
@@ -186,8 +192,12 @@ def _rename(config: Config, meant: str, name: str) -> None:
 
 
 CHANGES: dict[str, Callable[..., None]] = {
+    r'write (\S+): "(\S+)"$': _write,
     r"write (\S+): (\S+)$": _write,
     r"write (\S+): (\S+); write": _write,
+    r"set (evictionSoftGracePeriod): \{(\S+): (\S+)\}": lambda config, name, signal, time: config.update(
+        {name: {signal: time}}
+    ),
     r"write (\S+) as an amount, such as (\S+) or": _write,
     r"write (\S+) in place of (\S+)$": _rename,
     r"remove (\w+) from featureGates$": _without_gate,
@@ -238,6 +248,7 @@ def errors_until_started(config: Config, check: Check, *words: str, machine: str
         ("--max-pods=many", "correct the value, or remove --max-pods"),
         ("--max-pods", "add a value, or remove --max-pods"),
         ("many", "remove many"),
+        ("max-pods=5", "write --max-pods=5"),
         ("---max-pods=5", "remove ---max-pods=5"),
         ("-x", "remove -x"),
         ("-v", "remove -v"),

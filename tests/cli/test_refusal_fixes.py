@@ -53,6 +53,8 @@ def followed(config: Config, fix: str) -> Config:
         elif meant := re.fullmatch(r"write (\S+): (\S+)", step):
             *above, last = meant[1].split(".")
             _within(changed, above)[last] = meant[2]
+        elif grace := re.fullmatch(r"set evictionSoftGracePeriod: \{(\S+): (\S+)\}", step):
+            changed.setdefault("evictionSoftGracePeriod", {})[grace[1]] = grace[2]
         elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):
             changed[group[1]] = "/group"
         elif step == "set imageGCHighThresholdPercent above imageGCLowThresholdPercent":

@@ -221,6 +221,7 @@ _TO_RESERVE = {
     "is not a subset of online-cpus": f"list only online CPUs in {_RESERVED}",
 }
 """What to change if the kubelet finds no CPUs to reserve, or not those that are listed."""
+_GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
 _MANY_NODES = "unsupported on machines with more than"
 
 UNSET: Mapping[str, str] = {
@@ -259,16 +260,13 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )
-    if _MANY_NODES in text:
-        return (
-            "set topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
-            ' {max-allowable-numa-nodes: "N"}, where N is the number of NUMA nodes'
-        )
+    if fix := _fix_of_error(text):
+        return fix
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
-    corrected = {path: correction(loaded.config, path) for path in own}
+    corrected = {path: correction(loaded, path) for path in own}
     removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
     own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
     missing = [path[0] for path in paths if path not in own]
@@ -276,6 +274,17 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _fix_of_error(text: str) -> str:
+    """Return the fix for an error that names neither a setting to correct nor one to remove."""
+    if _MANY_NODES in text:
+        return (
+            "set topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
+            ' {max-allowable-numa-nodes: "N"}, where N is the number of NUMA nodes'
+        )
+    graceless = re.search(_GRACELESS, text)
+    return f"set evictionSoftGracePeriod: {{{graceless[1]}: 1m30s}}" if graceless else ""
 
 
 def _written(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:

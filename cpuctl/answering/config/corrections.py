@@ -7,42 +7,58 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.kubelet.configuration.settings import path_name
+from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.kubelet.reservations import SIGNALS
 from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.quantity import Quantity
 from cpuctl.spelling import nearest
 
 if TYPE_CHECKING:
-    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 
-_RESERVED = "reservedSystemCPUs"
+RESERVED = "reservedSystemCPUs"
 _SURELY_MASK = 8
 _SWAP = ("LimitedSwap", "NoSwap")
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)", re.ASCII)
+_EXAMPLES = {"cpu": ("500m", "2"), "pid": ("1000", "5000")}
+_BYTES, _THRESHOLD = ("500Mi", "1Gi"), ("100Mi", "5%")
 
 
-def correction(config: KubeletConfiguration, path: tuple[str, ...]) -> str:
-    """Return what to write in place of a rejected value; an empty text if that is not clear."""
+def correction(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:
+    """Return what to write in place of a rejected value; an empty text if that is not clear.
+
+    Of the members of a flag's value, none is corrected: the flag has to be written as a whole.
+    """
+    config, origin = loaded.config, loaded.origin(*path)
+    if path == (RESERVED,):
+        meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
+        of_flag = origin.kind is OriginKind.FLAG
+        return f"write {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
+    if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
+        return ""
     match path:
-        case ("reservedSystemCPUs",):
-            return _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
         case ("memorySwap", "swapBehavior"):
-            meant = nearest(config.swap_behavior, _SWAP)
-            return (
-                f"write memorySwap.swapBehavior: {meant}" if meant not in ("", config.swap_behavior) else ""
-            )
+            given = config.swap_behavior.casefold()
+            meant = next((each for each in _SWAP if each.casefold().startswith(given)), "")
+            return _written(path_name(path), meant if meant != config.swap_behavior else "")
         case ("kubeReserved" | "systemReserved" as field, name):
             amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
-            return _amount(path, amounts, ("500m", "2") if name == "cpu" else ("500Mi", "1Gi"))
-        case ("evictionHard" | "evictionSoft" as field, signal):
-            thresholds = config.eviction_hard if field == "evictionHard" else config.eviction_soft
-            if signal not in SIGNALS:
-                meant = nearest(signal, SIGNALS)
-                return f"write {path_name((field, meant))} in place of {path_name(path)}" if meant else ""
-            return _amount(path, thresholds, ("100Mi", "5%"))
+            return _amount(path, amounts, _EXAMPLES.get(name, _BYTES))
+        case ("evictionHard", signal) if signal in SIGNALS:
+            return _amount(path, config.eviction_hard, _THRESHOLD)
+        case ("evictionHard", signal):
+            meant = nearest(signal, SIGNALS)
+            free = meant and meant not in config.eviction_hard
+            return f"write {path_name((path[0], meant))} in place of {path_name(path)}" if free else ""
         case _:
             return ""
+
+
+def _written(name: str, value: str) -> str:
+    """Write a setting as YAML: digits alone would be a number, which no kubelet reads as text."""
+    if not value:
+        return ""
+    return f'write {name}: "{value}"' if value.isdigit() else f"write {name}: {value}"
 
 
 def _as_mask(text: str) -> str:
@@ -53,32 +69,32 @@ def _as_mask(text: str) -> str:
         mask = parse_given_mask(text)
     except ValueError:
         return ""
-    return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read CPU lists, not masks"
+    return "" if mask is None else str(mask)
 
 
 def _as_list(text: str) -> str:
     """Rewrite a list with spaces, other separators or reversed ranges."""
-    plain = re.sub(r"[\s;,]+", ",", text.strip()).strip(",")
+    plain = re.sub(r"[\s;,]+", ",", re.sub(r"\s*-\s*", "-", text.strip())).strip(",")
     ordered = _RANGE.sub(lambda found: "-".join(sorted(found.groups(), key=int)), plain)
     try:
         cpus = CPUSet.parse(ordered)
     except ValueError:
         return ""
-    return f"write {_RESERVED}: {cpus}" if cpus and ordered != text else ""
+    return str(cpus) if ordered != text else ""
 
 
 def _amount(path: tuple[str, ...], amounts: Mapping[str, str], examples: tuple[str, str]) -> str:
-    text = amounts.get(path[-1], "")
-    if not text or _is_amount(text):
+    text, share = amounts.get(path[-1], ""), examples is _THRESHOLD
+    if not text or _is_amount(text, share=share):
         return ""
-    if _is_amount(meant := text.strip().removesuffix("B")):
-        return f"write {path_name(path)}: {meant}"
+    if _is_amount(meant := text.strip().removesuffix("B"), share=share):
+        return _written(path_name(path), meant)
     return f"write {path_name(path)} as an amount, such as {' or '.join(examples)}"
 
 
-def _is_amount(text: str) -> bool:
+def _is_amount(text: str, *, share: bool) -> bool:
     try:
-        Quantity.parse(text.removesuffix("%"))
+        Quantity.parse(text.removesuffix("%") if share else text)
     except ValueError:
         return False
     return True

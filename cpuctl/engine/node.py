@@ -313,6 +313,14 @@ class Node(Copied):
         self.active.pop(uid, None)
         self._gone(uid)
 
+    def left_for(self, pod: StoredPod) -> Mapping[str, int]:
+        """Return what the requests of the other pods leave of the allocatable resources: CPU in milli."""
+        if self.allocatable is None:
+            return {}
+        level = self.pod_level_resources
+        usage = self._running.usage_of_others(pod.uid, self.allocatable.requests, pod_level=level)
+        return {name: has - usage.amounts.get(name, 0) for name, has in self.allocatable.amounts.items()}
+
     def kept_for(self, uid: str) -> int:
         """Return the CPUs that a pod keeps after it has ended, until another one arrives."""
         last = self.last_seen.get(self.cpu.name)

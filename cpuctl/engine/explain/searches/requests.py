@@ -20,6 +20,7 @@ from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import StoredPod
+from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
 
@@ -214,10 +215,22 @@ def _other_amounts(
     of_others = 0 if decision.container else total.get(resource, amount) - amount
     below = amounts_below(tables, resource, amount + of_others)
     above = amounts_above(tables, resource, amount + of_others) if resource == MEMORY else []
+    most = _most_left(replay, asker, resource) + of_others
+    below = sorted({*below, most} if of_others < most < amount + of_others else below, reverse=True)
     for amounts in (below, above):
         others = (other - of_others for other in amounts if other > of_others)
         choices = ({(asker.name, resource): in_bytes(other)} for other in others)
         yield from first_admitted(replay, choices, runs)
+
+
+def _most_left(replay: Replay, asker: RequestingContainer, resource: str) -> int:
+    """Return how much of a resource (in whole Mi) the node's other pods and the rest of this one leave."""
+    node, pod = replay.before, replay.scenario.pod
+    left = node.left_for(pod).get(resource, 0)
+    if asker.name:
+        total = pod_requests(pod, pod_level=node.pod_level_resources).get(resource, _NOTHING)
+        left -= total.value - asker.requests[resource].value
+    return max(left, 0) >> _MEBI << _MEBI
 
 
 def _without_a_resource(replay: Replay, runs: SearchBudget) -> Iterator[RequestChange]:

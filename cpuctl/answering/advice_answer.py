@@ -10,8 +10,10 @@ from cpuctl.answering.config.starts import fix_answer, not_started_answer
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
 from cpuctl.answering.plan.plan_document import planning_header, policy_answer
 from cpuctl.engine.capacity.defragment import LargestMoves, Moves, Step
+from cpuctl.golang.conversions import reads_true
 from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.settings import OriginKind
+from cpuctl.kubelet.policy_options import STRICT_RESERVATION
 from cpuctl.operations.advice import Advice, AdviceOptions, Proposed, Tried, does_as_drop_in
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -136,7 +138,12 @@ def _proposed(
 
 
 def _outdated(config: KubeletConfiguration, now: KubeletConfiguration) -> Iterator[str]:
-    if config.cpu_manager_policy != now.cpu_manager_policy:
+    """Name the state files with which a kubelet would not start any more, even without pods."""
+    strict, was_strict = (
+        reads_true(each.cpu_manager_policy_options.get(STRICT_RESERVATION, "")) for each in (config, now)
+    )
+    moved = strict and config.reserved_system_cpus != now.reserved_system_cpus
+    if config.cpu_manager_policy != now.cpu_manager_policy or strict != was_strict or moved:
         yield CPU_FILE
     if config.memory_manager_policy != now.memory_manager_policy:
         yield MEMORY_FILE

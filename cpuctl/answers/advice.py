@@ -69,7 +69,7 @@ class ProposedSettings(_Changed):
     flags: list[str]
     """Flags that override the file and must be removed or changed."""
     stateFiles: list[str]
-    """State files to delete, if they exist, before the kubelet starts: their policies change."""
+    """State files to delete, if they exist, before the kubelet starts: they do not fit these settings."""
 
 
 class SkippedSetting(TypedDict):

@@ -171,7 +171,7 @@ def _pod_of_messages(
     Add the pods of the inputs to *given*.
     """
     from cpuctl.operations.explain import NothingToExplainError
-    from cpuctl.operations.messages import choice_of_pod, named_pod
+    from cpuctl.operations.messages import choice_of_pod, has_named, named_pod
 
     def requested(planning: Planning) -> str:
         given.extend((*planning.incoming, *planning.initial.running))
@@ -180,7 +180,8 @@ def _pod_of_messages(
     try:
         explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
     except NothingToExplainError as error:
-        note(f"note: {error.message}; {error.hint}", style)
+        unknown = choice_of_pod(search, given) if not pod and has_named(search) else ""
+        note(f"note: {unknown or error.message}; {error.hint}", style)
         return None
     if "pod" in explanation and not pod and (unnamed := choice_of_pod(search, given)):
         explained = explanation["pod"]

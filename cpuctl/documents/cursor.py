@@ -111,7 +111,7 @@ class Cursor(NamedTuple):
 
     def _mapping(self) -> dict[str, Value]:
         if not isinstance(self.value, dict):
-            raise self.expected("a mapping")
+            raise self.expected("a mapping", hint=_as_mapping(self.value))
         return self.value
 
     # Values
@@ -119,8 +119,7 @@ class Cursor(NamedTuple):
     def text(self) -> str:
         """Read a string."""
         if not isinstance(self.value, str):
-            hint = "" if isinstance(self.value, dict | list | None) else "put it in quotes"
-            raise self.expected("a string", hint=hint)
+            raise self.expected("a string", hint=_as_text(self.value))
         return self.value
 
     def texts(self) -> tuple[str, ...]:
@@ -130,8 +129,7 @@ class Cursor(NamedTuple):
     def boolean(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):
-            hint = "remove the quotes" if self.value in ("true", "false") else ""
-            raise self.expected("true or false", hint=hint)
+            raise self.expected("true or false", hint=_as_boolean(self.value))
         return self.value
 
     def integer(self, *, minimum: int | None = None, maximum: int | None = None) -> int:
@@ -140,7 +138,8 @@ class Cursor(NamedTuple):
         if isinstance(number, float) and number.is_integer():
             number = int(number)
         if isinstance(number, bool) or not isinstance(number, int):
-            raise self.expected("a whole number")
+            digits = isinstance(number, str) and number.isascii() and number.isdigit()
+            raise self.expected("a whole number", hint="remove the quotes" if digits else "")
         if minimum is not None and number < minimum:
             raise self.expected(f"a whole number of at least {minimum}")
         if maximum is not None and number > maximum:
@@ -205,3 +204,38 @@ def _meant(word: str, known: Iterable[str]) -> str:
     from cpuctl.spelling import did_you_mean
 
     return did_you_mean(word, known)
+
+
+_BOOLEANS = {
+    "true": "remove the quotes", "false": "remove the quotes",
+    **dict.fromkeys(("yes", "on", "y"), "write true"), **dict.fromkeys(("no", "off", "n"), "write false"),
+}  # fmt: skip
+
+
+_LONGEST_HINT = 60
+"""Characters of a value that are repeated in a hint."""
+
+
+def _as_boolean(value: Value) -> str:
+    return _BOOLEANS.get(value.casefold(), "") if isinstance(value, str) else ""
+
+
+def _as_text(value: Value) -> str:
+    """Say how to write a value as a string; of a list, only of numbers and words, as kubelets read lists."""
+    if isinstance(value, list):
+        plain = value and all(isinstance(each, int | str) and not isinstance(each, bool) for each in value)
+        joined = ",".join(map(str, value)) if plain and len(value) <= _LONGEST_HINT else ""
+        return f'write one string: "{joined}"' if 0 < len(joined) <= _LONGEST_HINT else ""
+    return "" if isinstance(value, dict | None) else "put it in quotes"
+
+
+def _as_mapping(value: Value) -> str:
+    """Rewrite ``NAME=VALUE,...``, the notation of flags."""
+    if not isinstance(value, str) or len(value) > _LONGEST_HINT:
+        return ""
+    pairs = [each.partition("=") for each in value.split(",")]
+    if not pairs or not all(name.strip() and equals for name, equals, _ in pairs):
+        return ""
+    import json
+
+    return f"write {{{', '.join(f'{name.strip()}: {json.dumps(text.strip())}' for name, _, text in pairs)}}}"

@@ -102,6 +102,7 @@ def container_counts(audit: Audit) -> Iterator[str]:
 
 
 def state_files_text(files: Sequence[str]) -> str:
-    """Say what to do with state files whose policy changes."""
-    their = "its policy changes" if len(files) == 1 else "their policies change"
-    return f"drain the node, and delete {' and '.join(files)} before the kubelet starts, because {their}"
+    """Say what to do with state files of other settings."""
+    they = "it does" if len(files) == 1 else "they do"
+    names = " and ".join(files)
+    return f"drain the node, and delete {names} before the kubelet starts: {they} not fit the new settings"

@@ -344,8 +344,17 @@ def _without_cpus(node: Node, initial: StartingState) -> list[str]:
         pod.full_name
         for pod in initial.granted
         if _lasting(pod) & then.get(pod.uid, {}).keys() - now.get(pod.uid, {}).keys()
-        or (pod.uid in unknown and pod.uid not in now and exclusive_count(pod, pod_level=level))
+        or (
+            pod.uid in unknown
+            and pod.uid not in now
+            and exclusive_count(_without_inits(pod), pod_level=level)
+        )
     ]
+
+
+def _without_inits(pod: StoredPod) -> StoredPod:
+    lasting = _lasting(pod)
+    return pod._replace(init_containers=tuple(each for each in pod.init_containers if each.name in lasting))
 
 
 def _lasting(pod: StoredPod) -> set[str]:

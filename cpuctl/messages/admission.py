@@ -288,6 +288,7 @@ ADMISSION = (
 
 
 _LINT = "cpuctl pods lint -f PODS"
+_INVALID = "{field:object}: Invalid value: {value:quoted}"
 
 OBJECTS = (
     Message(
@@ -310,10 +311,8 @@ OBJECTS = (
         code="request-above-limit",
         speaker=Speaker.API_SERVER,
         texts=(
-            Text("{field:object}: Invalid value: {value:quoted}: must be less than or equal to {bound:rest}"),
-            Text(
-                "{field:object}: Invalid value: {value:quoted}: must be greater than or equal to {bound:rest}"
-            ),
+            Text(f"{_INVALID}: must be less than or equal to {{resource:word}} limit of {{bound:rest}}"),
+            Text(f"{_INVALID}: must be greater than or equal to aggregate {{bound:rest}}"),
         ),
         meaning="a request exceeds its limit, or the sum of the containers exceeds the pod's own amount",
         fix="raise the limit or lower the request",
@@ -322,7 +321,7 @@ OBJECTS = (
     Message(
         code="request-unequal",
         speaker=Speaker.API_SERVER,
-        texts=(Text("{field:object}: Invalid value: {value:quoted}: must be equal to {bound:rest}"),),
+        texts=(Text(f"{_INVALID}: must be equal to {{resource:word}} limit of {{bound:rest}}"),),
         meaning="requests and limits of devices and huge pages must be equal",
         fix="set the request to the limit, or leave out the request",
         commands=(_LINT,),
@@ -370,7 +369,7 @@ OBJECTS = (
         code="unknown-field",
         speaker=Speaker.API_SERVER,
         texts=(
-            Text("cannot be handled as a {kind:word}: {cause:rest}"),
+            Text("cannot be handled as a {kind:podkind}: {cause:rest}"),
             Text('strict decoding error: unknown field "spec.{cause:rest}'),
             Text('strict decoding error: duplicate field "spec.{cause:rest}'),
         ),

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from cpuctl.kubelet.version import NEWEST, OLDEST
 
 _POD_FIELDS = (
-    "activeDeadlineSeconds|affinity|automountServiceAccountToken|containers|dnsConfig|dnsPolicy|"
-    "enableServiceLinks|ephemeralContainers|host[A-Z]\\w*|hostname|imagePullSecrets|initContainers|node[A-Z]\\w*|"
+    "affinity|automountServiceAccountToken|containers|dnsConfig|dnsPolicy|"
+    "enableServiceLinks|ephemeralContainers|host[A-Z]\\w*|hostname|hostnameOverride|imagePullSecrets|initContainers|nodeName|nodeSelector|"
     "os|overhead|preemptionPolicy|priority|priorityClassName|readinessGates|resourceClaims|resources|"
-    "restartPolicy|runtimeClassName|schedulerName|schedulingGates|securityContext|serviceAccountName|"
+    "restartPolicy|runtimeClassName|schedulerName|schedulingGates|securityContext|serviceAccount|serviceAccountName|"
     "setHostnameAsFQDN|shareProcessNamespace|subdomain|terminationGracePeriodSeconds|tolerations|"
-    "topologySpreadConstraints|volumes"
+    "topologySpreadConstraints|volumes|workloadRef"
 )
 """The fields of a pod's ``spec``: those of other objects have other names, or say their kind."""
 _PATH = r"(?<![\w.\]/*-])(?<!\w\[)"
@@ -30,6 +30,7 @@ _KINDS = {
     "reason": r"(?!\[?(?:unable to read client|no configuration has been|context was not|no server found)).*",
     "native": r"(?:cpu|memory|pods|ephemeral-storage|hugepages-\w+)(?![\w./-]*/)",
     "extended": r"[a-z0-9][\w.-]*/[\w./-]*\w",
+    "podkind": r"(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b",
     "fault": r"(?:comparing|hash of|index|integer|invalid memory|make|negative shift|slice bounds).*",
     "limited": r"(?<![\w./-])[a-z][\w./-]*+",
     "name": r"(?<!\w)[A-Z]\w*+",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.messages.admission import ADMISSION, OBJECTS
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
 from cpuctl.messages.log_lines import json_object, object_name
-from cpuctl.messages.message import Message, Text
+from cpuctl.messages.message import Message, Speaker, Text
 from cpuctl.messages.resizing import RESIZING
 from cpuctl.messages.scheduling import SCHEDULING
 from cpuctl.messages.starting import STARTING
@@ -33,7 +33,7 @@ _POD = re.compile(
     rf"|(?:^|\s)[Pp]od/(?P<listed>{_NAME})(?=\s|$)"
 )
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
-_QUOTED = re.compile(r'(?<=\w=)"(?P<text>(?:[^"\\]|\\.)*+)"')
+_QUOTED = re.compile(r'(?:(?<=\w=)|(?<=\] ))"(?P<text>(?:[^"\\]|\\.)*+)"')
 _OTHER_OBJECT = re.compile(
     r"(?<![\w.-])(?!(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b)"
     r'[A-Z]\w*(?:\.[a-z][\w.-]*)? "[^"]*" is invalid: '
@@ -80,6 +80,9 @@ def recognize(line: str) -> list[Recognized]:
     found = [*_matches(stated, line)]
     levels = (_apart(each for each in found if each.message.level == level) for level in range(3))
     kept = next(filter(None, levels), [])
+    # An API server lists all that is wrong with an object.
+    listed = (each for each in found if each.message.general and each.message.speaker is Speaker.API_SERVER)
+    kept = _apart(iter((*kept, *(each for each in listed if _is_beside(each, kept)))))
     return [
         Recognized(
             each.message,
@@ -102,6 +105,12 @@ def _matches(stated: str, line: str) -> Iterator[_Match]:
 
 _MOST_ALIKE = 10
 """The texts of one message in a line that are kept: each is compared with the others."""
+
+
+def _is_beside(match: _Match, others: Sequence[_Match]) -> bool:
+    return all(
+        match.found.end() <= each.found.start() or each.found.end() <= match.found.start() for each in others
+    )
 
 
 def _apart(matches: Iterator[_Match]) -> list[_Match]:

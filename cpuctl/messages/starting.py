@@ -247,7 +247,8 @@ STARTING = (
         speaker=Speaker.KUBELET,
         texts=(Text("cgroup v1 support is {what:rest}", 31),),
         meaning="the node uses cgroup v1, which this kubelet warns about or rejects",
-        fix="boot with systemd.unified_cgroup_hierarchy=1 (cgroup v2), or set failCgroupV1: false",
+        fix="boot with systemd.unified_cgroup_hierarchy=1 (cgroup v2); a kubelet that rejects cgroup v1 "
+        "starts with failCgroupV1: false",
         commands=(CHECK,),
     ),
     Message(

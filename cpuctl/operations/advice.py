@@ -153,26 +153,35 @@ class _Search:
     why_undetermined: dict[str, None] = field(default_factory=dict)
     failed: int = 0
     tried: int = 0
+    claims_cpus: bool = False
 
     def is_compatible(self, choice: Choice) -> bool:
         """Return whether settings go together with the driver that serves the pods' claims, if any."""
-        if self.planning.claims is None or choice.config.cpu_manager_policy != "static":
+        if not self.claims_cpus or choice.config.cpu_manager_policy != "static":
             return True
         self._leave_out(
             "cpuManagerPolicy=static",
-            "pods have resource claims, so the dra.cpu driver assigns the same CPUs",
+            "pods have claims for CPUs, so the dra.cpu driver assigns the same CPUs",
         )
         return False
 
     def try_current(self, choice: Choice) -> Tried | NotStarted:
-        """Try the current settings."""
+        """Try the current settings; note whether the pods have claims for CPUs."""
         choice = choice._replace(config=self.planning.kubelet.config)
         node = self._start(choice, self.planning.sources)
         if not isinstance(node, Node):
             return node
         self.tried += 1
         self._is_new(choice, node)
-        return self._serve(choice, node)
+        served = self._serve(choice, node)
+
+        from cpuctl.operations.plan_inputs import claims_of
+
+        claims = claims_of(node)
+        self.claims_cpus = claims is not None and any(
+            claim.cpus for pod in claims.pods.values() for claim in pod.claims
+        )
+        return served
 
     def run(
         self, choices: Sequence[Choice], budget: int, progress: Progress, stopped: Callable[[], bool]

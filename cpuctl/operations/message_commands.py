@@ -28,10 +28,13 @@ _SUDO = "sudo "
 _RESIZE = "cpuctl resize "
 _PLANS = ("cpuctl explain ", "cpuctl plan ", _RESIZE)
 """Commands that have all options of a question."""
-_RESERVING = ("cpuctl config check ", "cpuctl config reserve ", "cpuctl config show ")
+_CHECK = "cpuctl config check "
+_RESERVING = (_CHECK, "cpuctl config reserve ", "cpuctl config show ")
 _WITHOUT_VERSION = "cpuctl config versions "
 _WITHOUT_TEMPLATES = "cpuctl pods lint "
 _ON_LIVE_NODES = "sudo cpuctl cgroups apply"
+_REPAIR = "cpuctl checkpoint repair"
+_OF_STATES = ("cpuctl checkpoint verify", _REPAIR)
 _WITHOUT_KUBELET = ("cpuctl cgroups ", "cpuctl topology ")
 
 
@@ -72,12 +75,16 @@ def _or_word(name: str, word: str) -> str:
 
 def _on_recording(command: str, given: PlanningInputs) -> str:
     """Let a command look at a recording, if one was given, instead of this host."""
-    asks = command.removeprefix(_SUDO)
+    asks, state = command.removeprefix(_SUDO), given.state
     looks = command.startswith(_SUDO) or asks.startswith(_WITHOUT_KUBELET)
-    if not looks or given.machine == LIVE_MACHINE or command.startswith(_ON_LIVE_NODES):
+    empty = state == option_names.NO_STATE and asks.startswith(_OF_STATES)
+    if not looks or empty or given.machine == LIVE_MACHINE or command.startswith(_ON_LIVE_NODES):
         return command
     kubelet = KubeletInputs() if asks.startswith(_WITHOUT_KUBELET) else given.kubelet
-    return f"{asks} {shlex.join(node_options(given.machine, kubelet, (), {}))}"
+    if asks.startswith(_REPAIR) and not kubelet.version:
+        kubelet = replace(kubelet, version="VERSION")
+    files = f" {shlex.quote(state)}" if state and asks.startswith(_OF_STATES) else ""
+    return f"{asks}{files} {shlex.join(node_options(given.machine, kubelet, (), {}))}"
 
 
 def _options(place: re.Match[str], template: str, given: PlanningInputs) -> Iterator[str]:
@@ -110,5 +117,7 @@ def _node(place: str, template: str, given: PlanningInputs, *, plans: bool) -> I
     more = {}
     if template.startswith(_RESERVING):
         more = {option_names.STORAGE: given.ephemeral_storage, option_names.MEMORY: given.memory}
+    if template.startswith(_CHECK):
+        more |= {option_names.STATE: given.state, option_names.DRIVER_ARGS: given.node.driver_arguments}
     words = [*node_options(machine, kubelet, (), more)]
     yield from words or place.split()

@@ -51,7 +51,21 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
                 search.found[key] = MessageOccurrence(each, search.lines)
             else:
                 search.omitted += 1
+    _leave_out_reasons(search)
     return search
+
+
+def _leave_out_reasons(search: MessageSearch) -> None:
+    """Leave out bare reasons, as in a pod's status, if a message with more values stands beside them."""
+    values = {key: set(each.recognized.values.items()) for key, each in search.found.items()}
+    for key, each in [*search.found.items()]:
+        if " " not in each.recognized.found and any(
+            other[0] == key[0]
+            and values[key] <= values[other]
+            and " " in search.found[other].recognized.found
+            for other in search.found
+        ):
+            del search.found[key]
 
 
 def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
@@ -75,6 +89,11 @@ def choice_of_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
         return f"more than one pod is named {next(pod.name for pod in pods if pod.name in names)}"
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"no manifest of {names[0]}{more} is given"
+
+
+def has_named(search: MessageSearch) -> bool:
+    """Return whether a message names a pod."""
+    return bool(_names(search))
 
 
 def _names(search: MessageSearch) -> list[str]:

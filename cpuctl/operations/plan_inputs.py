@@ -389,19 +389,28 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     """Warn if the pods run on several nodes, so that the list is not one node's, or if names repeat."""
     from cpuctl.phrases import few
 
-    names = Counter(pod.full_name for pod in pods)
-    if len(names) < len(pods):
-        repeated = few([name for name, count in names.items() if count > 1])
-        yield (
-            f"several pods have the same name ({repeated}): an API server accepts only the first ("
-            '"already exists")'
-        )
+    if len({pod.full_name for pod in pods}) < len(pods):
+        names = Counter(pod.full_name for pod in pods if _is_named(pod))
+        if repeated := [name for name, count in names.items() if count > 1]:
+            yield (
+                f"several pods have the same name ({few(repeated)}): an API server accepts only the first "
+                '("already exists")'
+            )
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
     if len(nodes) > 1:
         yield (
             f"the pods run on {len(nodes)} nodes ({few(nodes)}), but are planned as if all ran on this node "
             f"(list one node's pods with {option_names.PODS_OF_NODE})"
         )
+
+
+def _is_named(pod: Pod) -> bool:
+    """Return whether a pod's name is its own: those of workloads and of generateName are only examples."""
+    from cpuctl.pods.manifest import manifest_of
+
+    written = None if pod.owner else manifest_of(pod)
+    metadata = written.metadata if written is not None else {"name": pod.name}
+    return not pod.owner and "name" in metadata
 
 
 def _not_ended(pods: Iterable[Pod], rejections: Sequence[RejectionEvent]) -> Iterator[Pod]:

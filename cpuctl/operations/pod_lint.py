@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.diagnostics import Component
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.positions import Position
 from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
@@ -276,6 +276,7 @@ class LintRun:
     objects: int = 0
     others: int = 0
     custom_resources: dict[str, None] = field(default_factory=dict)
+    pod_names: set[tuple[str, str]] = field(default_factory=set)
     machines: tuple[KubeVirtContext, MachineSetting] | None = None
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
@@ -336,13 +337,26 @@ class LintRun:
         yield from _repeats(document)
         for linted in lint_document(document, self.setting.rules):
             self._count(linted)
-            governed = list(self._governed(document, linted))
+            governed = [*self._again(linted), *self._governed(document, linted)]
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
             machines = self._machines(document, linted)
             for finding in (*linted.findings, *governed, *on_node, *machines):
                 yield PlacedFinding(
                     document.source, document.nearest_position(finding.place.path), linted, finding
                 )
+
+    def _again(self, linted: Linted) -> Iterator[Finding]:
+        """Report a second pod with the same name, which the API server does not create."""
+        item = linted.item
+        if item is None or item.kind != "Pod" or item.group or self.setting.rules.static:
+            return
+        name = item.own_name
+        key = (item.namespace or "default", name)
+        if name and key in self.pod_names:
+            place = FieldPath((*item.place.path, "metadata", "name"), "")
+            yield place.rejected("name-exists", f'pods "{name}" already exists')
+        if not any(each.severity is Severity.ERROR for each in linted.findings):
+            self.pod_names.add(key)
 
     def _count(self, linted: Linted) -> None:
         item = linted.item

@@ -142,9 +142,10 @@ def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -
             row["settings"]["memoryManagerPolicy"] == "Static"
         )
         if files := row["stateFiles"]:
-            why = "its policy changes" if len(files) == 1 else "their policies change"
+            they = "it does" if len(files) == 1 else "they do"
             warnings.append(
-                f"drain the node, and delete {' and '.join(files)} before the kubelet starts, because {why}"
+                f"drain the node, and delete {' and '.join(files)} before the kubelet starts: {they} not fit "
+                "the new settings"
             )
         assert printed.splitlines() == [f"warning: {each}" for each in warnings]
     Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")

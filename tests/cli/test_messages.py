@@ -28,6 +28,18 @@ def test_a_log_on_stdin_is_summarized(cpuctl: Cpuctl) -> None:
     assert found["values"] == {"requested": "3", "perCore": "2"}
 
 
+def test_a_reason_is_left_out_beside_its_message(cpuctl: Cpuctl) -> None:
+    """``kubectl describe`` has both, and events repeat them."""
+    full = "Node didn't have enough resource: cpu, requested: 4000, used: 3000, capacity: 6000"
+    described = (
+        f"Reason:  OutOfcpu\nMessage:  Pod was rejected: {full}\nWarning  OutOfcpu  5s  kubelet  {full}\n"
+    )
+    answer = cpuctl("explain", "--message", "-", "-o", "json", stdin=described.encode())
+    assert [each["text"] for each in json.loads(answer.out)["messages"]] == [full]
+    alone = cpuctl("explain", "--message", "OutOfmemory", "-o", "json")
+    assert [each["text"] for each in json.loads(alone.out)["messages"]] == ["OutOfmemory"]
+
+
 def test_bytes_that_are_not_text_do_no_harm(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", "-", stdin=b"\xff\x00\x1b[31m default cpuset cannot be empty\n")
     assert answer.code == 0

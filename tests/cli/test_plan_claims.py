@@ -374,7 +374,7 @@ def test_no_static_policy_is_advised_beside_the_driver(cpuctl: Cpuctl) -> None:
     assert {each["settings"]["cpuManagerPolicy"] for each in advised["proposals"]} <= {"none"}
     assert [each["setting"] for each in advised["skipped"]].count("cpuManagerPolicy=static") == 1
     shown = cpuctl("advise", *MACHINE, *TEN, "-T", "a=2/2,1Gi", "-q").out
-    assert "not tried: cpuManagerPolicy=static: pods have resource claims" in shown
+    assert "not tried: cpuManagerPolicy=static: pods have claims for CPUs" in shown
     alone = answer(cpuctl, "advise", *MACHINE, "-T", "a=2/2,1Gi", "-q", schema="advice")
     assert "static" in {each["settings"]["cpuManagerPolicy"] for each in alone["proposals"]}
 

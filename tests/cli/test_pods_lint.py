@@ -87,7 +87,7 @@ FILES = {
     "deployment.yaml": DEPLOYMENT,
     "several/1-wrong.yaml": f"{SERVICE}---\n{WRONG}",
     "several/2-no-yaml.yaml": f"{GOOD}---\n\tkind: Pod\n---\n{DEPLOYMENT}",
-    "several/3-good.json": json.dumps(yaml.safe_load(GOOD)),
+    "several/3-good.json": json.dumps(yaml.safe_load(GOOD) | {"metadata": {"name": "other"}}),
     "repeated.yaml": f"{GOOD}    resources: {{}}\n",
     "node.yaml": PODS_OF_NODE,
     "pod-level.yaml": POD_LEVEL,
@@ -343,3 +343,14 @@ def test_pod_templates_of_custom_resources_are_checked(lint: Lint) -> None:
 def test_the_kubelet_rejects_a_static_custom_resource_once(lint: Lint) -> None:
     answer = json.loads(lint("-f", "training.yaml", "--static", "-o", "json").out)
     assert [each["code"] for each in answer["findings"]] == ["static-kind"]
+
+
+def test_a_second_pod_of_one_name_is_not_created(lint: Lint) -> None:
+    """Unless the first one is rejected."""
+    found = json.loads(lint("-f", "good.yaml", "-f", "several/2-no-yaml.yaml", "-o", "json").out)["findings"]
+    again = [each for each in found if each["code"] == "name-exists"]
+    assert [(each["file"], each["path"], each["message"]) for each in again] == [
+        ("several/2-no-yaml.yaml", "metadata.name", 'pods "web" already exists')
+    ]
+    found = json.loads(lint("-f", "wrong.yaml", "-f", "good.yaml", "-o", "json").out)["findings"]
+    assert "name-exists" not in {each["code"] for each in found}

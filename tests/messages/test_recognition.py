@@ -25,6 +25,7 @@ SAMPLES = {
     "resource": "example.com/device",
     "native": "cpu",
     "extended": "example.com/device",
+    "podkind": "Deployment",
     "fault": "index out of range [3] with length 3",
     "limited": "memory",
     "name": "SomeGate",
@@ -235,6 +236,7 @@ def test_lines_from_the_field(line: str, expected: list[str]) -> None:
         "panic: open /var/lib/kubelet/device-plugins/kubelet.sock: no such file or directory",
         "nvidia-device-plugin: panic: failed to dial /var/lib/kubelet/device-plugins/x",
         """error: unable to decode "/var/lib/kubelet/pods.yaml": Object 'Kind' is missing in 'null'""",
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into data',
         'The Node "n1" is invalid: status.capacity: Invalid value: "x"',
         'The PersistentVolume "p" is invalid: spec.capacity[storage]: Invalid value: "0": must be',
     ],
@@ -248,6 +250,13 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
     ("line", "expected"),
     [
         ("OutOfhugepages-1Gi", ["node-full"]),
+        (
+            (
+                "spec.resources.limits: Required value: Limit must be set for non overcommitable "
+                'resources, spec.containers[1].image: Invalid value: "x": no'
+            ),
+            ["huge-pages-alone", "pod-refused"],
+        ),
         (f"OutOfcpu: {FULL}", ["node-full"]),
         (f"type: PodResizePending, reason: Deferred, message: {FULL}", ["resize-deferred"]),
         ("Insufficient memory", ["insufficient-resource"]),
@@ -341,6 +350,10 @@ ALIGNED = (
             'bad value for option "x": strconv: "y"',
         ),
         (f"new static policy error: {ALIGNED}", ALIGNED),
+        (
+            'W0813 10:00:00.000000 1 kubelet.go:1630] "cgroup v1 support is unsupported, please migrate"',
+            "cgroup v1 support is unsupported, please migrate",
+        ),
     ],
 )
 def test_a_text_ends_with_its_value(line: str, found: str) -> None:

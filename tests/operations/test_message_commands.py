@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.messages.admission import EXPLAIN
+from cpuctl.messages.starting import CHECK
 from cpuctl.operations.message_commands import message_command
 from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 
@@ -15,6 +16,8 @@ RECORDED = PlanningInputs(machine="node.tar.xz", kubelet=KubeletInputs(config="k
 WORDS = "-m node.tar.xz --kubelet-config k.yaml --kubelet-version 1.33"
 TEMPLATE = PlanningInputs(templates=("a=1/1",))
 NOTHING = PlanningInputs()
+STATES = PlanningInputs(machine="node.tar.xz", state="s")
+EMPTY = PlanningInputs(machine="node.tar.xz", state="none")
 PIPED = PlanningInputs(
     machine="-",
     kubelet=KubeletInputs(config="-"),
@@ -47,6 +50,14 @@ def test_words_within_names_are_not_replaced(pod: str) -> None:
         ),
         ("sudo cpuctl checkpoint verify", NOTHING, "sudo cpuctl checkpoint verify"),
         ("sudo cpuctl checkpoint verify", RECORDED, f"cpuctl checkpoint verify {WORDS}"),
+        ("sudo cpuctl checkpoint verify", STATES, "cpuctl checkpoint verify s -m node.tar.xz"),
+        ("sudo cpuctl checkpoint verify", EMPTY, "sudo cpuctl checkpoint verify"),
+        (
+            "sudo cpuctl checkpoint repair",
+            STATES,
+            "cpuctl checkpoint repair s -m node.tar.xz --kubelet-version VERSION",
+        ),
+        (CHECK, EMPTY, "cpuctl config check -m node.tar.xz --state none"),
         ("sudo cpuctl cgroups show", RECORDED, "cpuctl cgroups show -m node.tar.xz"),
         ("sudo cpuctl cgroups apply", RECORDED, "sudo cpuctl cgroups apply"),
         ("cpuctl topology show", RECORDED, "cpuctl topology show -m node.tar.xz"),

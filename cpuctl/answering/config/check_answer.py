@@ -266,7 +266,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return UNSET["reservedMemory"]
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
-    corrected = {path: correction(loaded, path) for path in own}
+    corrected = {path: correction(loaded, path, text) for path in own}
     removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
     own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
     missing = [path[0] for path in paths if path not in own]

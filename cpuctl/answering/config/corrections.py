@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 RESERVED = "reservedSystemCPUs"
 _SURELY_MASK = 8
-_SWAP = ("LimitedSwap", "NoSwap")
-_RANGE = re.compile(r"([0-9]+)-([0-9]+)", re.ASCII)
+_RANGE = re.compile(r"\b([0-9]{1,9})-([0-9]{1,9})\b", re.ASCII)
 _EXAMPLES = {"cpu": ("500m", "2"), "pid": ("1000", "5000")}
 _BYTES, _THRESHOLD = ("500Mi", "1Gi"), ("100Mi", "5%")
 
 
-def correction(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:
+def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -> str:
     """Return what to write in place of a rejected value; an empty text if that is not clear.
 
-    Of the members of a flag's value, none is corrected: the flag has to be written as a whole.
+    *error* is the kubelet's, which may list the values that its release accepts. Of the members of a flag's
+    value, none is corrected: the flag has to be written as a whole.
     """
     config, origin = loaded.config, loaded.origin(*path)
     if path == (RESERVED,):
@@ -39,8 +39,10 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:
     match path:
         case ("memorySwap", "swapBehavior"):
             given = config.swap_behavior.casefold()
-            meant = next((each for each in _SWAP if each.casefold().startswith(given)), "")
-            return _written(path_name(path), meant if meant != config.swap_behavior else "")
+            accepted = re.findall(r"\w+Swap\b", error.partition("must be one of")[2])
+            return _written(
+                path_name(path), next((each for each in accepted if each.casefold().startswith(given)), "")
+            )
         case ("kubeReserved" | "systemReserved" as field, name):
             amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
             return _amount(path, amounts, _EXAMPLES.get(name, _BYTES))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl import option_names, state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, PodName
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, UsageError, unreadable
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
@@ -103,6 +105,16 @@ def no_states(verb: str, where: str) -> InputError:
     return InputError(f"found no state file to {verb}", where=where, hint=hint)
 
 
+def _require_directory(root: str) -> None:
+    try:
+        is_directory = S_ISDIR(os.stat(root).st_mode)  # noqa: PTH116
+    except OSError as error:
+        raise unreadable(error, root) from None
+    if not is_directory:
+        hint = "give the file of a recording as STATE, without a root"
+        raise UsageError("expected a directory, found a file", where=root, hint=hint)
+
+
 def read_host(
     inputs: CheckpointInputs,
     sources: Sources,
@@ -122,6 +134,8 @@ def read_host(
         inputs = replace(inputs, machine=inputs.state, state="")
     refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
+    if here != LIVE_MACHINE:
+        _require_directory(here)
     with as_state(named):
         source = source or load_machine(inputs.machine or here, sources)
     source = with_memory(source, inputs.memory, sources)

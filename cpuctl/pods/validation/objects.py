@@ -137,10 +137,14 @@ class ManifestObject(NamedTuple):
         return Cursor(document, cast("Value", self.value), self.place.path)
 
     @property
+    def own_name(self) -> str:
+        """The object's name as given, empty if it is generated."""
+        return text_of(member_of(member_of(self.value, "metadata"), "name"))
+
+    @property
     def name(self) -> str:
         """The object's name, or the prefix that it is generated from."""
-        metadata = member_of(self.value, "metadata")
-        return text_of(member_of(metadata, "name")) or text_of(member_of(metadata, "generateName"))
+        return self.own_name or text_of(member_of(member_of(self.value, "metadata"), "generateName"))
 
     @property
     def namespace(self) -> str:

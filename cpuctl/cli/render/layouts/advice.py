@@ -103,9 +103,12 @@ def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
         yield Cell(
             f"A drop-in file is not enough for {_rows(others).lower()}; change the main file.", "yellow"
         )
-    if files := dict.fromkeys(name for each in proposals for name in each["stateFiles"]):
-        rows = _rows([str(each["number"]) for each in proposals if each["stateFiles"]])
-        yield Cell(f"{rows}: {state_files_text([*files])}.", "yellow")
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for each in proposals:
+        rows.setdefault(tuple(each["stateFiles"]), []).append(str(each["number"]))
+    for files, numbers in rows.items():
+        if files:
+            yield Cell(f"{_rows(numbers)}: {state_files_text(files)}.", "yellow")
 
 
 def _verdict(document: AdvisedSettings) -> Iterator[str]:

@@ -73,6 +73,8 @@ def _left(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     """Show what each NUMA node had, and who held the rest; say when that was."""
     tables = [*_tables_left(document, wide=wide)]
     when = {"Admitted": "Before this pod was admitted:", "Rejected": "After this pod was rejected:"}
+    if document["query"]["restarted"]:
+        when["Admitted"] = "When this pod is admitted again:"
     if tables and (caption := when.get(document["pod"]["outcome"])):
         yield Lines.of(caption)
     yield from tables

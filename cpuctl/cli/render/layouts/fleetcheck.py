@@ -83,8 +83,9 @@ def _details(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNode
         on = f" (on {name})" if name and VARIES not in _text(finding) else ""
     if shown["subject"] and shown["where"]:
         yield f"where: {shown['where']}{on}"
-    if shown["expected"] or shown["detected"]:
-        yield f"expected {shown['expected'] or '-'}, detected {shown['detected'] or '-'}{on}"
+    values = (("expected", shown["expected"]), ("detected", shown["detected"]))
+    if known := ", ".join(f"{word} {value}" for word, value in values if value):
+        yield f"{known}{on}"
 
 
 def _text(finding: NodeFinding) -> str:

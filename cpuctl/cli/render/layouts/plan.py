@@ -298,7 +298,7 @@ def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
     )
     if document["node"]["cpuManagerPolicy"] != "none" or not guaranteed:
         return
-    if any("claims" in pod for pod in document["pods"]):
+    if any(claim["cpus"] for pod in document["pods"] for claim in pod.get("claims", ())):
         yield Cell("  exclusive CPUs need a resource claim: the dra.cpu driver assigns them")
     else:
         yield Cell("  exclusive CPUs need cpuManagerPolicy: static")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Cpuctl
 
 
@@ -36,6 +38,19 @@ def test_a_migration_names_the_file_that_prevents_it(cpuctl: Cpuctl) -> None:
     assert answer.code == 3
     assert "memory_manager_state: not changed: cpu_manager_state must be repaired first\n" in answer.out
     assert answer.out.count("  fix: ") == 1
+
+
+@pytest.mark.parametrize("verb", [("migrate", "--to", "1.35"), ("repair", "--kubelet-version", "1.35")])
+def test_a_root_has_to_be_a_directory(verb: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path) -> None:
+    missing, recording = str(tmp_path / "none"), "fixtures/kubeadm/node7.tar.xz"
+    refused = cpuctl("checkpoint", *verb, "--root", missing)
+    assert (refused.code, refused.err) == (
+        4,
+        f"error: {missing}: cannot be read: no such file or directory\n",
+    )
+    refused = cpuctl("checkpoint", *verb, "--root", recording)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith(f"error: {recording}: expected a directory, found a file\n")
 
 
 def test_a_recorded_node_is_repaired_with_the_same_options(tmp_path: Path, cpuctl: Cpuctl) -> None:

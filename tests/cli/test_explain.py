@@ -356,3 +356,25 @@ def test_cpus_of_its_init_container_do_not_count_as_free_cores(cpuctl: Cpuctl, t
         "with full-pcpus-only, CPUs that the pod already has do not count: 0 CPUs are free, 3 are requested"
     )
     assert rule in cpuctl("explain", "-q", *words, columns=200).out
+
+
+def test_memory_that_other_pods_leave_is_tried(cpuctl: Cpuctl) -> None:
+    """The sizes of NUMA nodes alone exceed it, or take CPUs away that are not missing."""
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q", "-o", "json", "--kubelet-config")
+    pods = ("-T", "b=1/,5Gi", "-T", "a=4/4,4Gi")
+    cases = (
+        (("explain", "default/a", *node, "fixtures/kubelet/single-numa-node.yaml", *pods), "a", "1264Mi"),
+        (
+            (
+                *("explain", "default/pool", *node, "fixtures/pod-level/kubelet.yaml"),
+                *("-f", "fixtures/pod-level/sharing.yaml"),
+            ),
+            None,
+            "1648Mi",
+        ),
+    )
+    for words, container, amount in cases:
+        document = json.loads(cpuctl(*words).out)
+        (change,) = [each["change"] for each in document["suggestions"] if each["kind"] == "request"]
+        changed = [(each["container"], each["resource"], each["after"]) for each in change["amounts"]]
+        assert changed == [(container, "memory", amount)]

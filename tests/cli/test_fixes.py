@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cpuctl.kubelet.validation.later import LATER
 from cpuctl.kubelet.validation.rule import Rule
@@ -61,6 +62,10 @@ CASES: list[Config] = [
     *LATER_CASES,
     {"reservedSystemCPUs": "99"},
     {"kubeReserved": {"cpu": "some"}},
+    {"maxPods": "200"},
+    {"failSwapOn": "no"},
+    {"reservedSystemCPUs": [0, 1]},
+    {"kubeReserved": "cpu=1,memory=1Gi"},
     {"kubeReserved": {"cpu": "1 core", "memory": "100MB"}},
     {"evictionHard": {"memory.available": "100MB"}},
     {"evictionHard": {"memory.available": "some"}},
@@ -191,7 +196,21 @@ def _rename(config: Config, meant: str, name: str) -> None:
     _leave_out(config, name)
 
 
+def _write_whole(config: Config, value: str) -> None:
+    """Write the only setting anew; a mapping is in YAML's short form."""
+    (name,) = config
+    config[name] = yaml.safe_load(value)
+
+
+def _unquote(config: Config) -> None:
+    (name,) = config
+    config[name] = int(config[name])
+
+
 CHANGES: dict[str, Callable[..., None]] = {
+    r"write one string: (.+)$": _write_whole,
+    r"write (true|false|\{.+\})$": _write_whole,
+    r"remove the quotes$": _unquote,
     r'write (\S+): "(\S+)"$': _write,
     r"write (\S+): (\S+)$": _write,
     r"write (\S+): (\S+); write": _write,

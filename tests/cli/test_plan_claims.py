@@ -403,3 +403,26 @@ def test_devices_are_shown_only_if_they_do_not_match(cpuctl: Cpuctl) -> None:
     shown = cpuctl(*words).out
     assert shown.count("is already in use by pod default/grouped") == 1
     assert "Next" not in shown
+
+
+GPU = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: g, namespace: default}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: default}
+spec:
+  resourceClaims: [{name: g, resourceClaimName: g}]
+  containers: [{name: c, resources: {limits: {cpu: 4, memory: 1Gi}, claims: [{name: g}]}}]
+"""
+
+
+def test_claims_without_cpus_do_not_rule_out_the_cpu_manager(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A GPU comes from another driver."""
+    file = written(tmp_path, GPU + gpu_class() + gpu_slice("one", where="allNodes: true"))
+    advised = answer(cpuctl, "advise", *MACHINE, "-f", file, "-q", schema="advice")
+    assert "static" in {each["settings"]["cpuManagerPolicy"] for each in advised["proposals"]}
+    shown = cpuctl("plan", *MACHINE, "-f", file, "-q").out
+    assert "\n  exclusive CPUs need cpuManagerPolicy: static\n" in shown

@@ -20,6 +20,35 @@ def test_pods_with_one_name_are_pointed_out(command: str, cpuctl: Cpuctl) -> Non
     assert SAME not in cpuctl(command, *NODE, "-T", "a=1/1,1Gi x3", "-T", "b=1/1,1Gi").err
 
 
+MADE_UP = """apiVersion: v1
+kind: Pod
+metadata: {generateName: w-}
+spec: {containers: [{name: c}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {generateName: w-}
+spec: {containers: [{name: c}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec: {template: {spec: {containers: [{name: c}]}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec: {template: {spec: {containers: [{name: c}], restartPolicy: Never}}}
+"""
+
+
+def test_generated_names_are_never_the_same(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "pods.yaml").write_text(MADE_UP)
+    planned = cpuctl("plan", *NODE, "-f", str(tmp_path / "pods.yaml"))
+    assert "4 pods: 4 admitted" in planned.out
+    assert "the same name" not in planned.err
+
+
 def test_of_pods_with_one_name_the_uid_tells_which_is_meant(cpuctl: Cpuctl) -> None:
     asked = cpuctl("explain", "default/a", *NODE, *TWICE)
     assert (asked.code, asked.out) == (2, "")

@@ -28,6 +28,7 @@ from cpuctl.operations.checkpoint.states import (
     no_states,
     read_checkpoint_case,
     read_host,
+    require_directory,
     require_states,
 )
 from cpuctl.operations.command_lines import on_node_command
@@ -82,6 +83,7 @@ def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration
     Raise UsageError for a release or gates that do not exist, InputError if there is nothing to migrate.
     """
     refuse_stdin_twice(inputs.state, inputs.pods)
+    require_directory(inputs.root)
     reader = _reader(inputs.kubelet)
     place = StatePlace(root=Path(inputs.root), in_place=inputs.in_place, lock=inputs.lock)
     states = read_states(inputs.state, place, sources)

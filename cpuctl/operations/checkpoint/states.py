@@ -105,7 +105,8 @@ def no_states(verb: str, where: str) -> InputError:
     return InputError(f"found no state file to {verb}", where=where, hint=hint)
 
 
-def _require_directory(root: str) -> None:
+def require_directory(root: str) -> None:
+    """Raise CpuctlError unless a node's root is a directory."""
     try:
         is_directory = S_ISDIR(os.stat(root).st_mode)  # noqa: PTH116
     except OSError as error:
@@ -135,7 +136,7 @@ def read_host(
     refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
     if here != LIVE_MACHINE:
-        _require_directory(here)
+        require_directory(here)
     with as_state(named):
         source = source or load_machine(inputs.machine or here, sources)
     source = with_memory(source, inputs.memory, sources)

@@ -101,8 +101,9 @@ def test_a_kubelet_starts_once_the_fix_for_its_validation_error_is_applied(minor
 
 def _is_not_loaded(config: Config) -> bool:
     """Return whether the configuration fails before it is validated."""
-    gates, hard = config.get("featureGates", {}), config.get("evictionHard")
-    return "maxPods" in config or "AllBeta" in gates or isinstance(hard, list)
+    mistyped = {"evictionHard": list, "failSwapOn": str, "kubeReserved": str, "reservedSystemCPUs": list}
+    wrong = any(isinstance(config.get(name), kind) for name, kind in mistyped.items())
+    return wrong or "maxPods" in config or "AllBeta" in config.get("featureGates", {})
 
 
 LOADED = [(36, config) for config in CASES if not _is_not_loaded(config)]

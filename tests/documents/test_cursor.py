@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
@@ -121,7 +122,38 @@ def test_hint_appears_only_if_quotes_help() -> None:
         cursor("a: 3").required("a").text()
     with pytest.raises(InputError) as listed:
         cursor("a: [3]").required("a").text()
-    assert (number.value.hint, listed.value.hint) == ("put it in quotes", "")
+    with pytest.raises(InputError) as mapped:
+        cursor("a: {b: 3}").required("a").text()
+    hints = [each.value.hint for each in (number, listed, mapped)]
+    assert hints == ["put it in quotes", 'write one string: "3"', ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("no", "write false"),
+        ("Yes", "write true"),
+        ("true", "remove the quotes"),
+        ("maybe", ""),
+    ],
+)
+def test_words_for_booleans_are_understood(text: str, hint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        cursor(f'a: "{text}"').required("a").boolean()
+    assert refused.value.hint == hint
+
+
+def test_hints_repeat_no_long_values() -> None:
+    for value, read in (([1] * 100, Cursor.text), (["x" * 100], Cursor.text), ("a=b," * 100, Cursor.members)):
+        with pytest.raises(InputError) as refused:
+            read(cursor(f"a: {json.dumps(value)}").required("a"))
+        assert refused.value.hint == ""
+
+
+def test_the_notation_of_flags_is_rewritten() -> None:
+    with pytest.raises(InputError) as refused:
+        cursor("a: cpu=1,memory=1Gi").required("a").members()
+    assert refused.value.hint == 'write {cpu: "1", memory: "1Gi"}'
 
 
 def test_origin_is_printed_as_the_place() -> None:

@@ -40,13 +40,17 @@ if TYPE_CHECKING:
 
 
 class KubeletView(NamedTuple):
-    """The settings that decide on exclusive CPUs and memory; an unknown policy is empty."""
+    """The settings that decide on exclusive CPUs and memory; an unknown policy is empty.
+
+    ``unit`` is the number of CPUs that a known node allocates together: those of a core, or one.
+    """
 
     rules: NodeRules = DEFAULT_NODE
     cpu_policy: str = ""
     memory_policy: str = ""
     topology_policy: str = ""
     topology_scope: str = ""
+    unit: int = 1
 
     @classmethod
     def of(cls, kubelet: Kubelet) -> KubeletView:
@@ -117,6 +121,13 @@ class TrialNode:
 
     node: Node
     _verdicts: dict[Hashable, Verdict] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> int:
+        """The number of CPUs that are allocated together."""
+        policy = self.node.cpu.policy
+        whole_cores = policy is not None and policy.options.full_pcpus_only
+        return max(self.node.topology.cpus_per_core, 1) if whole_cores else 1
 
     def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
         """Report whether and why the kubelet refuses a pod."""
@@ -248,6 +259,10 @@ def _advice(subject: PodLintSubject, container: Container) -> str:
         (change.place.container, change.place.resource): change.after
         for change in advise(subject.view, container, qos=subject.qos).changes
     }
+    cpus = amounts.get((container.name, "cpu")) or container.resources.requests.get("cpu", _ZERO)
+    unit = subject.kubelet.unit
+    if amounts and cpus.value % unit:
+        amounts[container.name, "cpu"] = Quantity.from_value((cpus.value // unit + 1) * unit)
     edits = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
     if not edits:
         return ""

@@ -102,10 +102,12 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
         cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
         resizable=server.enabled(_RESIZE),
     )
+    trial = None if machine is None else _trial(machine, kubelet, sources, inputs=inputs)
+    view = KubeletView.of(kubelet) if known_kubelet else KubeletView(rules=rules.pods.node)
     return LintSetting(
         rules=rules,
-        kubelet=KubeletView.of(kubelet) if known_kubelet else KubeletView(rules=rules.pods.node),
-        trial=None if machine is None else _trial(machine, kubelet, sources, inputs=inputs),
+        kubelet=view if trial is None else view._replace(unit=trial.unit),
+        trial=trial,
         versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
         configured=kubelet,
         machine=machine,

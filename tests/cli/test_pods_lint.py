@@ -354,3 +354,28 @@ def test_a_second_pod_of_one_name_is_not_created(lint: Lint) -> None:
     ]
     found = json.loads(lint("-f", "wrong.yaml", "-f", "good.yaml", "-o", "json").out)["findings"]
     assert "name-exists" not in {each["code"] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ("", "set memory of main to 1Gi, in requests and limits"),
+        (
+            " --cpu-manager-policy-options=full-pcpus-only=true",
+            "set memory of main to 1Gi, cpu of main to 4, in requests and limits",
+        ),
+    ],
+)
+def test_a_fix_requests_whole_cores_where_the_node_allocates_them(
+    options: str, fix: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    amounts = "{requests: {cpu: 3, memory: 1G}, limits: {cpu: 3, memory: 1Gi}}"
+    (tmp_path / "pod.yaml").write_text(f"{HEAD}  containers: [{{name: main, resources: {amounts}}}]\n")
+    node = (
+        "-m",
+        "synthetic:1s1n8c2t",
+        "--kubelet-args",
+        f"--cpu-manager-policy=static --reserved-cpus=0,8{options}",
+    )
+    found = json.loads(cpuctl("pods", "lint", "-f", str(tmp_path / "pod.yaml"), *node, "-o", "json").out)
+    assert [each["fix"] for each in found["findings"]] == [fix]

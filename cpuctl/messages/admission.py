@@ -238,6 +238,20 @@ ADMISSION = (
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
+        code="too-many-pods",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text(
+                "Node didn't have enough resource: pods, requested: {requested:n}, used: {used:n}, "
+                "capacity: {capacity:n}"
+            ),
+            Text("OutOfpods"),
+        ),
+        meaning="the node already runs as many pods as maxPods allows",
+        fix="move a pod to another node, or raise maxPods",
+        commands=("cpuctl config show -m NODE --kubelet-config CONFIG",),
+    ),
+    Message(
         code="pod-level-off",
         speaker=Speaker.KUBELET,
         texts=(

@@ -87,7 +87,7 @@ def recognize(line: str) -> list[Recognized]:
         Recognized(
             each.message,
             each.text,
-            each.found[0],
+            _closed(each.found[0]),
             {name: value for name, value in each.found.groupdict().items() if value is not None},
             pod,
             container,
@@ -105,6 +105,13 @@ def _matches(stated: str, line: str) -> Iterator[_Match]:
 
 _MOST_ALIKE = 10
 """The texts of one message in a line that are kept: each is compared with the others."""
+
+
+def _closed(text: str) -> str:
+    """Leave out the brackets that end a list which begins before the text."""
+    while text.endswith("]") and text.count("]") > text.count("["):
+        text = text[:-1]
+    return text
 
 
 def _is_beside(match: _Match, others: Sequence[_Match]) -> bool:

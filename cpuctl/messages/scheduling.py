@@ -28,6 +28,15 @@ SCHEDULING = (
         evidence=_UNSCHEDULED,
     ),
     Message(
+        code="too-many-pods-scheduled",
+        speaker=Speaker.SCHEDULER,
+        texts=(Text("Too many pods"),),
+        meaning="the node already has as many pods as its kubelet's maxPods allows",
+        fix="move pods to another node, or raise maxPods",
+        commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
+        evidence=r"\d Too many pods|^\W*Too many pods\W*$|FailedScheduling|Unschedulable",
+    ),
+    Message(
         code="insufficient-devices",
         speaker=Speaker.SCHEDULER,
         texts=(Text("Insufficient {resource:extended}"),),

@@ -66,6 +66,8 @@ def test_details_that_differ_between_nodes_are_those_of_one(cpuctl: Cpuctl) -> N
     details = [line for line in wide.splitlines() if line.startswith(("  where: ", "  expected "))]
     assert not [line for line in details if "..." in line]
     assert "  expected no quota, detected 150000 us in 100000 us (on hybrid-8-numa)" in details
+    # Processes are those of one node.
+    assert "\n  fix, on hybrid-8-numa: for id in 342 384; do migratepages $id 1-2 0; done\n" in wide
 
 
 def test_a_check_finds_on_one_node_what_the_commands_for_one_node_find(

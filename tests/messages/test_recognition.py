@@ -283,6 +283,9 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
             ["cpu-list"],
         ),
         ("OutOfnvidia.com/gpu", ["node-full"]),
+        ("OutOfpods", ["too-many-pods"]),
+        (FULL.replace("cpu", "pods"), ["too-many-pods"]),
+        ("0/3 nodes are available: 3 Too many pods.", ["too-many-pods-scheduled"]),
         ("1 Insufficient cpu, 2 Insufficient memory.", ["insufficient-resource", "insufficient-resource"]),
         ("1 Insufficient cpu. preemption: 0/1 nodes: 1 Insufficient cpu.", ["insufficient-resource"]),
         ("1 Insufficient cpu, 2 Insufficient x.io/y.", ["insufficient-resource", "insufficient-devices"]),
@@ -350,6 +353,7 @@ ALIGNED = (
             'bad value for option "x": strconv: "y"',
         ),
         (f"new static policy error: {ALIGNED}", ALIGNED),
+        ("[spec.os: Required value: x[1], more]", "spec.os: Required value: x[1], more"),
         (
             'W0813 10:00:00.000000 1 kubelet.go:1630] "cgroup v1 support is unsupported, please migrate"',
             "cgroup v1 support is unsupported, please migrate",

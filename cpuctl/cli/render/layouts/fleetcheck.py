@@ -100,9 +100,13 @@ def _examples(finding: FleetFinding, nodes: Sequence[CheckedNode | UnreadableNod
 
 
 def _fix(finding: FleetFinding, nodes: Mapping[str, CheckedNode]) -> _Fix:
-    """Return the fix of a finding; if the nodes need different ones, that of one of the first nodes."""
+    """Return the fix of a finding; if the nodes need different ones, that of one of the first nodes.
+
+    On one node alone, it may name processes and groups that others do not have.
+    """
     if finding["fix"]:
-        return _Fix(finding["fix"])
+        of_one = len(finding["nodes"]) == 1 and finding["check"] != "config"
+        return _Fix(finding["fix"], finding["nodes"][0] if of_one else "")
     kind = kind_of(finding)
     for name in filter(nodes.__contains__, finding["nodes"][:_NODES_TRIED]):
         for each in nodes[name]["findings"]:

@@ -426,3 +426,7 @@ def test_claims_without_cpus_do_not_rule_out_the_cpu_manager(cpuctl: Cpuctl, tmp
     assert "static" in {each["settings"]["cpuManagerPolicy"] for each in advised["proposals"]}
     shown = cpuctl("plan", *MACHINE, "-f", file, "-q").out
     assert "\n  exclusive CPUs need cpuManagerPolicy: static\n" in shown
+
+
+def test_nothing_is_said_about_pods_that_have_their_claims(cpuctl: Cpuctl) -> None:
+    assert "exclusive CPUs need" not in cpuctl("plan", *MACHINE, *TEN, "-q").out

@@ -335,7 +335,7 @@ def _shortage(refused: Rejected) -> str:
     details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
     left = details["capacity"] - details["used"]
     if resource == "pods":
-        return f"the node has {details['used']} pods, and at most {details['capacity']} (maxPods)"
+        return f"the node has {counted(details['used'], 'pod')}, and allows {details['capacity']} (maxPods)"
     requested, free, capacity = _amount_texts(resource, details["requested"], left, details["capacity"])
     of = "" if resource == "cpu" else f" of {resource}"
     if left == details["capacity"]:

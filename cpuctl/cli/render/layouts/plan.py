@@ -291,14 +291,19 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
         yield Cell(f"{few(names)}: {reason}")
 
 
+def _claims_cpus(pod: Pod) -> bool:
+    return any(claim["cpus"] for claim in pod.get("claims", ()))
+
+
 def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
     """Explain why Guaranteed pods get no exclusive CPUs, and the command to begin with."""
-    guaranteed = any(
-        pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" for pod in document["pods"]
+    sharing = any(
+        pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" and not _claims_cpus(pod)
+        for pod in document["pods"]
     )
-    if document["node"]["cpuManagerPolicy"] != "none" or not guaranteed:
+    if document["node"]["cpuManagerPolicy"] != "none" or not sharing:
         return
-    if any(claim["cpus"] for pod in document["pods"] for claim in pod.get("claims", ())):
+    if any(map(_claims_cpus, document["pods"])):
         yield Cell("  exclusive CPUs need a resource claim: the dra.cpu driver assigns them")
     else:
         yield Cell("  exclusive CPUs need cpuManagerPolicy: static")

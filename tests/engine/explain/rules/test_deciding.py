@@ -281,4 +281,4 @@ def test_a_node_that_has_none_of_a_resource_is_told_of() -> None:
 def test_a_full_node_is_described_by_its_limit() -> None:
     refused = Rejected(reason="OutOfpods", message="", details={"requested": 1, "used": 110, "capacity": 110})
     replay = reported(scenario(EIGHT, named("a", whole(1))))
-    assert rejected_otherwise(replay, refused).why == "the node has 110 pods, and at most 110 (maxPods)"
+    assert rejected_otherwise(replay, refused).why == "the node has 110 pods, and allows 110 (maxPods)"

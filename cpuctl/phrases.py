@@ -41,6 +41,8 @@ def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
 
 MORE = "..."
 """The placeholder for omitted parts."""
+POLICY_NONE = "the CPU Manager policy is none"
+"""Why a container gets no exclusive CPUs, if no other reason exists."""
 
 
 def elided(name: str, length: int) -> str:

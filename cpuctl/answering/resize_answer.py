@@ -22,7 +22,7 @@ from cpuctl.answering.pods.downward_answer import downward_context, file_answer,
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.engine.placement import POLICY_NONE, Isolation, isolation_of
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.resize.effects import (
     CgroupChange,
     ScheduledAmounts,
@@ -48,6 +48,7 @@ from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
 from cpuctl.exports.outcomes import splits_core
 from cpuctl.golang.durations import duration_text
 from cpuctl.operations.resize import Resizes
+from cpuctl.phrases import POLICY_NONE
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value

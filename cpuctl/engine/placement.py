@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import PickStep, Weighing
 from cpuctl.engine.pod_level import guaranteed_equivalent
+from cpuctl.phrases import POLICY_NONE
 from cpuctl.pods.model import Container
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock
-
-POLICY_NONE = "the CPU Manager policy is none"
 
 
 class ExclusiveClaim(Record):

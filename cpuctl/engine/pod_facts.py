@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, Rejected, RejectionReason
-from cpuctl.engine.placement import POLICY_NONE, Isolation
+from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_level import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
+from cpuctl.phrases import POLICY_NONE
 from cpuctl.pods.cgroups.values import (
     CgroupRules,
     CgroupSettings,

@@ -428,5 +428,18 @@ def test_claims_without_cpus_do_not_rule_out_the_cpu_manager(cpuctl: Cpuctl, tmp
     assert "\n  exclusive CPUs need cpuManagerPolicy: static\n" in shown
 
 
+def test_no_settings_are_proposed_if_no_container_requests_whole_cpus(cpuctl: Cpuctl) -> None:
+    words = (*MACHINE, "-q", "-T", "a=500m/500m,1Gi")
+    shown = cpuctl("plan", *words).out
+    assert "default/a a: shared, because its cpu request 500m is not a whole number of CPUs\n" in shown
+    assert "exclusive CPUs need" not in shown
+    for command in ("plan", "explain"):
+        assert "Next" not in cpuctl(command, *words).out
+    assert (
+        "Next, to get settings with exclusive CPUs: cpuctl advise"
+        in cpuctl("plan", *words, "-T", "b=2/2,1Gi", columns=300).out
+    )
+
+
 def test_nothing_is_said_about_pods_that_have_their_claims(cpuctl: Cpuctl) -> None:
     assert "exclusive CPUs need" not in cpuctl("plan", *MACHINE, *TEN, "-q").out

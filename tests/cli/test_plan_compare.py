@@ -132,6 +132,17 @@ def test_memory_moves_too(cpuctl: Cpuctl) -> None:
     assert [pod["containers"][0]["moves"] for pod in document["pods"]] == [[], ["cpus", "memory"]]
 
 
+def test_memory_that_is_reserved_on_neither_side_is_not_a_difference(cpuctl: Cpuctl) -> None:
+    words = ("plan", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+    pinned = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    sides = ("--compare", ".", "memoryManagerPolicy=None")
+    document = compared(cpuctl, *words, *pinned, "-T", "w=1/2,512Mi", "-T", "g=2/2,1Gi", *sides)
+    moves = {pod["name"]: [each["moves"] for each in pod["containers"]] for pod in document["pods"]}
+    assert moves == {"w": [[]], "g": [["memory"]]}
+    alone = cpuctl(*words, *pinned, "-T", "w=1/2,512Mi", *sides)
+    assert "No pods differ: 1 pod, the same on both sides" in alone.out
+
+
 def test_a_configuration_that_cannot_be_loaded_is_an_answer(cpuctl: Cpuctl) -> None:
     gate = "featureGates.CPUManagerPolicyOptions=false"
     document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", gate)

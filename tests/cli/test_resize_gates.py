@@ -133,6 +133,28 @@ def test_a_rejected_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: 
     assert after["pods"][0]["needsGate"] is None
 
 
+AT_SERVER = "in the API server's --feature-gates"
+AT_KUBELET = "under featureGates in the kubelet's configuration"
+
+
+@pytest.mark.parametrize(
+    ("releases", "places"),
+    [
+        (("1.35", "1.32"), AT_SERVER),
+        (("1.32",), f"{AT_SERVER} and {AT_KUBELET}"),
+        (("1.32", "1.32"), f"{AT_SERVER} and {AT_KUBELET}"),
+        (("1.32", "1.33"), AT_KUBELET),
+    ],
+)
+def test_a_fix_names_where_the_cluster_needs_the_gate(
+    releases: tuple[str, ...], places: str, cpuctl: Cpuctl
+) -> None:
+    options = zip(("--kubelet-version", "--apiserver-version"), releases, strict=False)
+    given = (word for option in options for word in option)
+    words = ("resize", "-m", "synthetic:4c", "-T", "a=1/2,1Gi", "--set", "a:cpu=1/3")
+    assert f"  (and the same {places})\n" in cpuctl(*words, *given, columns=300).out
+
+
 USELESS: dict[str, tuple[str, ...]] = {
     "no allocator": (*V36, *MORE_CPUS),
     "no allocator, fewer CPUs": (*V36, *DB, "--set", "db:cpu=1"),

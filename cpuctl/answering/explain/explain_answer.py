@@ -32,7 +32,6 @@ from cpuctl.operations.command_lines import (
 )
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
-from cpuctl.pods.model import QosClass
 from cpuctl.pods.requests import pod_requests
 
 if TYPE_CHECKING:
@@ -85,9 +84,10 @@ def _next(planning: Planning, explained: Explained) -> NextPart:
 
 def _policy_shares(explained: Explained) -> bool:
     """Return whether the pod has no exclusive CPUs because the CPU Manager's policy is none."""
+    from cpuctl.answering.plan.plan_document import lacks_static_policy
+
     node = explained.explanation.node
-    without = node.policy is None and node.what_if is None and node.claims is None
-    return without and explained.admission.qos.qos_class is QosClass.GUARANTEED
+    return node.what_if is None and node.claims is None and lacks_static_policy(explained.admission)
 
 
 def _pending(planning: Planning, pending: RetriedResize | None) -> answers.PendingResize | None:

@@ -13,7 +13,7 @@ from cpuctl.kubelet.version import KubeletVersion
 if TYPE_CHECKING:
     from cpuctl.answers import plan as answers
     from cpuctl.answers.capacity import Fragmentation
-    from cpuctl.answers.decisions import ExclusiveContainer, Pod, Verdict
+    from cpuctl.answers.decisions import Block, ExclusiveContainer, Pod, Verdict
     from cpuctl.answers.dra import PodClaim
     from cpuctl.answers.values import ContainerKind, Sources
 
@@ -231,10 +231,15 @@ def _moves(before: answers.Placement | None, after: answers.Placement | None) ->
         yield "cpus"
     if _in_pod_pool(before) != _in_pod_pool(after):
         yield "podPool"
-    if (before.get("memory") if before else None) != (after.get("memory") if after else None):
+    if _blocks(before) != _blocks(after):
         yield "memory"
     if (before.get("devices") if before else None) != (after.get("devices") if after else None):
         yield "devices"
+
+
+def _blocks(placement: answers.Placement | None) -> list[Block]:
+    """Return the memory that is reserved for a container; without the static policy, as with none for it."""
+    return placement["memory"]["blocks"] if placement and "memory" in placement else []
 
 
 def _placement(name: str, pod: Pod | None) -> answers.Placement | None:

@@ -9,6 +9,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined
+from cpuctl.phrases import POLICY_NONE
+from cpuctl.pods.model import QosClass
 
 if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
@@ -107,7 +109,6 @@ def _next(planner: Planner, plan: Plan, node: Node) -> answers.FollowingPart:
     If none of that applies, copies that do not fit need more room.
     """
     from cpuctl.operations.command_lines import capacity_command
-    from cpuctl.pods.model import QosClass
 
     planning, command = planner.planning, capacity_command(planner, plan)
     if any(isinstance(each.verdict, Undetermined) for each in plan.admissions):
@@ -118,13 +119,20 @@ def _next(planner: Planner, plan: Plan, node: Node) -> answers.FollowingPart:
         from cpuctl.operations.command_lines import lint_command
 
         command = lint_command(planning.inputs)
-    elif node.policy is None and plan.policy is None and node.claims is None:
-        admitted = (each.qos.qos_class for each in plan.admissions if isinstance(each.verdict, Admitted))
-        if QosClass.GUARANTEED in admitted:
-            from cpuctl.operations.command_lines import advise_command
+    elif plan.policy is None and node.claims is None and any(map(lacks_static_policy, plan.admissions)):
+        from cpuctl.operations.command_lines import advise_command
 
-            command = advise_command(planning) or command
+        command = advise_command(planning) or command
     return {"next": command} if command else {}
+
+
+def lacks_static_policy(admission: Admission) -> bool:
+    """Return whether a container of an admitted pod would get exclusive CPUs, but for the policy."""
+    return (
+        isinstance(admission.verdict, Admitted)
+        and admission.qos.qos_class is QosClass.GUARANTEED
+        and any(each.claim.why_not == POLICY_NONE for each in admission.placements)
+    )
 
 
 def _driver(node: Node) -> DriverPart:

@@ -6,8 +6,9 @@ pod-level resources.
 
 from __future__ import annotations
 
-from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim
+from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.engine.pod_level import guaranteed_equivalent, pod_level_cpus
+from cpuctl.phrases import POLICY_NONE
 from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity

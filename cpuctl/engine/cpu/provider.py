@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Copied
-from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
-from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
+from cpuctl.engine.placement import ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
-from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.phrases import POLICY_NONE
+from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -139,10 +140,15 @@ class CPUProvider(Copied):
         )
 
     def why_shared(self, candidate: Candidate, container: Container, scope: str) -> str:
-        """Return why a container gets no exclusive CPUs with this scope; empty if it gets some."""
-        if self.policy is None:
+        """Return why a container gets no exclusive CPUs with this scope; empty if it gets some.
+
+        Of a Guaranteed pod, what would keep them from it under the static policy too comes first.
+        """
+        if self.policy is not None:
+            return self.claim(candidate, container, scope=scope).why_not
+        if candidate.qos.qos_class is not QosClass.GUARANTEED:
             return POLICY_NONE
-        return self.claim(candidate, container, scope=scope).why_not
+        return why_shared(self.claim(candidate, container, scope=scope), static=False)
 
     def _claims(self, candidate: Candidate) -> Claims:
         return lambda container: self.claim(candidate, container).cpus
@@ -150,7 +156,7 @@ class CPUProvider(Copied):
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
         """Allocate for the container that is placed, near the hint; add the result to the placement."""
         if self.policy is None:
-            return placed
+            return self._unassigned(candidate, placed, "container")
         container = placed.container
         claim = self.claim(candidate, container)
         if claim.cpus == 0:
@@ -175,13 +181,18 @@ class CPUProvider(Copied):
             weighings=result.weighings,
         )
 
+    def _unassigned(self, candidate: Candidate, placed: Placement, scope: str) -> Placement:
+        """Note why a container gets no exclusive CPUs from a kubelet without the static policy."""
+        why = self.why_shared(candidate, placed.container, scope)
+        return placed if why == POLICY_NONE else replace(placed, claim=ExclusiveClaim(0, why))
+
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add the results to the placements."""
         total = pod_level_cpus(candidate.pod, candidate.qos)
         if self.policy is None:
-            return placed
+            return [self._unassigned(candidate, each, "pod") for each in placed]
         if total == 0:
             return [
                 replace(each, claim=self.claim(candidate, each.container, scope="pod")) for each in placed

@@ -244,6 +244,11 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
     rule, why = _none_at_all(request, tables)
     if affinity is None:
         return rule, why
+    if rule is Rule.GROUP_RULE:
+        why = (
+            f"{amounts(request)} are free on all NUMA nodes together, but the kubelet only adds nodes to "
+            f"those of the hint, and nodes in use stay in their groups: {groups(tables)}"
+        )
     if affinity.bit_count() == 1:
         free = amounts({name: free_in(tables, CPUSet(affinity), name) for name in request})
         return rule, f"{nodes_text(affinity)}, which the hint names, has {free} free; {why}"

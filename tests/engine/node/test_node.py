@@ -165,6 +165,20 @@ def test_without_a_policy_everything_is_shared() -> None:
     assert str(CPUSet(node.state.default)) == "0-7"
 
 
+def test_without_a_policy_a_request_that_would_be_shared_anyway_is_the_reason() -> None:
+    node = started(cpu_manager_policy="none")
+    shared = "cpu=500m memory=1Gi"
+    whys = [
+        [each.claim.why_not for each in node.admit(pod).placements]
+        for pod in (
+            named("guaranteed", app(shared, shared, "half"), whole(2, "whole")),
+            named("burstable", app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi")),
+        )
+    ]
+    none = "the CPU Manager policy is none"
+    assert whys == [["its cpu request 500m is not a whole number of CPUs", none], [none]]
+
+
 def test_cpus_assigned_before_a_rejection_stay_taken() -> None:
     node = started()
     admission = node.admit(named("p", whole(2, "fits"), whole(9, "does-not")))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.checkpoint import owner_column
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import container_counts, shared_sentence
-from cpuctl.phrases import counted
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, AuditedNode, Container, ContainerMems, PreparedClaim
@@ -120,7 +121,7 @@ def _closing(document: Audit) -> Iterator[Cell]:
     looked = ", ".join(_counts(document)) or "no containers, threads or interrupts seen"
     for each in document["unchecked"]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
-    nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
+    nothing = _nothing_found(document)
     yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
     missing = document["node"]["cpuManagerState"] == "missing"
     if missing and is_live(document):
@@ -131,6 +132,14 @@ def _closing(document: Audit) -> Iterator[Cell]:
         yield CAPTURE_AGAIN
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
+
+
+def _nothing_found(document: Audit) -> str:
+    """Say that nothing was found, and in what; verdicts on containers are those of all checks."""
+    checks = document["checks"]
+    noun = "check" if len(checks) == 1 else "checks"
+    found = f"no findings of {noun} {few(checks)}" if {*checks} < {*CHECK_NAMES} else "no findings"
+    return f"{found} in what could be checked" if document["unchecked"] else found
 
 
 def _counts(document: Audit) -> Iterator[str]:

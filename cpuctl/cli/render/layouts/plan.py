@@ -23,7 +23,7 @@ from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
-from cpuctl.phrases import byte_text, counted, few, named
+from cpuctl.phrases import POLICY_NONE, byte_text, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import (
@@ -298,7 +298,10 @@ def _claims_cpus(pod: Pod) -> bool:
 def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
     """Explain why Guaranteed pods get no exclusive CPUs, and the command to begin with."""
     sharing = any(
-        pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" and not _claims_cpus(pod)
+        pod["outcome"] == "Admitted"
+        and pod["qosClass"] == "Guaranteed"
+        and not _claims_cpus(pod)
+        and any(each.get("whyShared") == POLICY_NONE for each in pod["containers"])
         for pod in document["pods"]
     )
     if document["node"]["cpuManagerPolicy"] != "none" or not sharing:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
+from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_cell
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
@@ -90,12 +91,21 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
         yield Cell(reason_text(pod), style)
     if pod["fix"]:
         yield Cell(f"  fix: {pod['fix']}")
-        yield Cell("  (and the same under featureGates in the kubelet's configuration)")
+        yield Cell(f"  (and the same {' and '.join(_places_of_gates(pod))})")
     if splits_core(pod["details"]):
         per_core = pod["details"]["cpusPerCore"]
         more = pod["details"]["requested"] // per_core * per_core + per_core
         yield Cell(f"  fix: request a multiple of {per_core} CPUs, such as {more}")
     yield from (Cell(line) for line in departure_lines(pod))
+
+
+def _places_of_gates(pod: ResizedPod) -> Iterator[str]:
+    """Name the settings of a cluster that the options in a fix stand for."""
+    options = (pod["fix"] or "").split()
+    if option_names.API_SERVER_GATES in options or (pod["message"] or "").startswith("the API server "):
+        yield "in the API server's --feature-gates"
+    if option_names.FEATURE_GATES in options:
+        yield "under featureGates in the kubelet's configuration"
 
 
 def reason_text(decision: ResizeDecision) -> str:

@@ -212,7 +212,8 @@ FAILURES = [
         IN_USE,
         Rule.GROUP_RULE,
         "NUMA nodes 0-1, which the hint names, have 9Gi of memory on node 0, 9Gi of memory on node 1 free; "
-        + TOGETHER,
+        "10Gi of memory are free on all NUMA nodes together, but the kubelet only adds nodes to those of the "
+        "hint, and nodes in use stay in their groups: {0} {1} {2-3}",
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(0b11),
     ),

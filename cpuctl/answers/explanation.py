@@ -401,6 +401,7 @@ class FoundMessage(TypedDict):
         "container runtime",
         "systemd",
         "libvirt",
+        "cluster autoscaler",
     ]
     text: str
     """The message as it appears in the input."""

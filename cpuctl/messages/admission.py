@@ -234,7 +234,8 @@ ADMISSION = (
         ),
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources: the scheduler did not know about all of them yet, or the pod is static",
-        fix="move a pod to another node, request less, or reserve less",
+        fix="move a pod to another node, request less, reserve less CPU or memory, or allocate more huge "
+        "pages",
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
@@ -250,6 +251,15 @@ ADMISSION = (
         meaning="the node already runs as many pods as maxPods allows",
         fix="move a pod to another node, or raise maxPods",
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG",),
+    ),
+    Message(
+        code="preemption-failed",
+        speaker=Speaker.KUBELET,
+        texts=(Text("Unexpected error while attempting to recover from admission failure: {cause:rest}"),),
+        meaning="the node's allocatable resources are used up, and the kubelet could not make room for this "
+        "critical pod by evicting pods of lower priority",
+        fix="move a pod to another node, or request less",
+        commands=(EXPLAIN,),
     ),
     Message(
         code="pod-level-off",

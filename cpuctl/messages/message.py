@@ -53,6 +53,7 @@ class Speaker(StrEnum):
     KUBELET = "kubelet"
     API_SERVER = "API server"
     SCHEDULER = "scheduler"
+    AUTOSCALER = "cluster autoscaler"
     RUNTIME = "container runtime"
     SYSTEMD = "systemd"
     LIBVIRT = "libvirt"

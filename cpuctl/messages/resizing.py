@@ -41,7 +41,10 @@ RESIZING = (
     Message(
         code="pod-immutable",
         speaker=Speaker.API_SERVER,
-        texts=(Text("pod updates may not change fields other than {fields:rest}"),),
+        texts=(
+            Text("pod updates may not change fields other than {fields:rest}"),
+            Text("existing toleration can not be modified except its tolerationSeconds"),
+        ),
         meaning="the pod exists already, and this field of an existing pod cannot be changed",
         fix="delete the pod and create it again, or change the pod template of its workload; cpu and memory "
         "can be resized in place",

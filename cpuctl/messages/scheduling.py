@@ -1,4 +1,4 @@
-"""What a scheduler reports about a Pending pod: in events (FailedScheduling) and the pod's conditions.
+"""What a scheduler, or a cluster autoscaler, reports about a Pending pod: in events and its conditions.
 
 Sources: ``pkg/scheduler/framework/plugins/noderesources`` and ``dynamicresources`` of Kubernetes, and
 ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins.
@@ -23,9 +23,19 @@ SCHEDULING = (
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources; the scheduler counts requests, not usage, and does not consider NUMA nodes "
         "or exclusive CPUs",
-        fix="request less, remove pods, or reserve less on the node (kubeReserved, systemReserved)",
+        fix="request less, remove pods, reserve less CPU or memory on the node (kubeReserved, "
+        "systemReserved), or allocate more huge pages",
         commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
         evidence=_UNSCHEDULED,
+    ),
+    Message(
+        code="not-scaled-up",
+        speaker=Speaker.AUTOSCALER,
+        texts=(Text("pod didn't trigger scale-up{causes:rest}"),),
+        meaning="the pod would not fit on a new, empty node of these node groups, or no group may grow; the "
+        "numbers are node groups, not nodes",
+        fix="request less, or add a node group with larger nodes, or raise the maximum size of a group",
+        commands=("cpuctl explain {pod} -f PODS -m NODE",),
     ),
     Message(
         code="too-many-pods-scheduled",

@@ -237,6 +237,11 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
         sources.warnings.append(
             "the log does not begin with a start of the kubelet: the replay begins on an empty node"
         )
+    if history.other_policy:
+        sources.warnings.append(
+            f"the CPU Manager policy is {history.other_policy} in this configuration: use "
+            f"{option_names.KUBELET_CONFIG} with that of the kubelet"
+        )
     if history.left_out:
         missing = few(sorted(history.left_out))
         sources.warnings.append(f"left out, as their manifests are missing (add them with -f): {missing}")

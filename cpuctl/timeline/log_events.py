@@ -27,6 +27,7 @@ class LogEventKind(Enum):
 
     STARTED = auto()
     START_FAILED = auto()
+    POLICY = auto()
     ARRIVED = auto()
     CONSIDERED = auto()
     HINTED = auto()
@@ -44,8 +45,8 @@ class LogEvent(NamedTuple):
     """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of a line that names several.
 
     ``cpus`` are those of an assignment, ``version`` is that of a starting kubelet. ``hints`` are those in a
-    line by resource, and the merged one. ``text`` is an error or the message of a rejection, whose ``reason``
-    is that of the pod's status, empty if the log has none.
+    line by resource, and the merged one. ``text`` is an error, a policy, or the message of a
+    rejection, whose ``reason`` is that of the pod's status, empty if the log has none.
     """
 
     kind: LogEventKind
@@ -65,6 +66,7 @@ class LogEvent(NamedTuple):
 
 _KINDS: Mapping[str, LogEventKind] = {
     "Kubelet version": LogEventKind.STARTED,
+    "Starting CPU manager": LogEventKind.POLICY,
     "Failed to start ContainerManager": LogEventKind.START_FAILED,
     "Failed to initialize cpu manager": LogEventKind.START_FAILED,
     "Failed to initialize memory manager": LogEventKind.START_FAILED,
@@ -140,8 +142,8 @@ def _event(line: LogLine, source: str) -> LogEvent | None:
     match kind:
         case LogEventKind.STARTED:
             return event._replace(version=fields.get("kubeletVersion", ""))
-        case LogEventKind.START_FAILED:
-            return event._replace(text=fields.get("err", ""))
+        case LogEventKind.POLICY | LogEventKind.START_FAILED:
+            return event._replace(text=fields.get("policy" if kind is LogEventKind.POLICY else "err", ""))
         case LogEventKind.ARRIVED | LogEventKind.GONE:
             return event._replace(names=tuple(fields.get("pods", "").split()))
         case LogEventKind.ASSIGNED | LogEventKind.POOL:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.timeline.log_events import LogEvent, LogEventKind
 from cpuctl.timeline.model import (
     BEST_HINT,
@@ -43,6 +44,7 @@ class LoggedHistory(NamedTuple):
 
     ``left_out`` are the pods without a manifest with the CPUs that they got, ``kept`` those with CPUs from a
     state file that the log does not show, ``unseen`` the manifests' pods that never appeared.
+    ``other_policy`` says where the log has another CPU Manager policy than the configuration, and which.
     """
 
     setup: KubeletSetup
@@ -51,6 +53,7 @@ class LoggedHistory(NamedTuple):
     kept: tuple[str, ...]
     unseen: tuple[str, ...]
     from_start: bool
+    other_policy: str
 
 
 @dataclass(slots=True)
@@ -75,6 +78,8 @@ def history_of(
     """Convert the events of a log to moments, with pods by full name; None if it has no usable events."""
     reading = None
     for event in events:
+        if reading is None and event.kind is LogEventKind.POLICY:
+            continue
         if reading is None:
             reading = _Reading(source, pods, setup_of, event)
         reading.take(event)
@@ -99,7 +104,9 @@ class _Reading:
         self.kept: dict[str, None] = {}
         self.open: _Admission | None = None
         self.start_checked = False
+        self.other_policy = ""
         self.acts: Mapping[LogEventKind, Callable[[LogEvent], None]] = {
+            LogEventKind.POLICY: self._compare_policy,
             LogEventKind.ARRIVED: self._come,
             LogEventKind.CONSIDERED: self._decide,
             LogEventKind.HINTED: self._decide,
@@ -140,6 +147,7 @@ class _Reading:
             kept=tuple(self.kept),
             unseen=tuple(name for name in self.pods if name not in self.seen),
             from_start=self.first.kind is LogEventKind.STARTED,
+            other_policy=self.other_policy,
         )
 
     def _place(self, event: LogEvent) -> str:
@@ -190,6 +198,13 @@ class _Reading:
             self._happen(event, Admit(self.pods[name]))
         else:
             self.left_out.setdefault(name, CPUSet())
+
+    def _compare_policy(self, event: LogEvent) -> None:
+        kubelet = self.current.kubelet
+        if not isinstance(kubelet, Kubelet) or event.text in {"", kubelet.config.cpu_manager_policy}:
+            return
+        configured = kubelet.config.cpu_manager_policy
+        self.other_policy = self.other_policy or f"{event.text} in {self._place(event)}, but {configured}"
 
     def _come(self, event: LogEvent) -> None:
         self._settle()

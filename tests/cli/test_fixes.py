@@ -20,6 +20,7 @@ from tests.cli.conftest import Cpuctl, Result
 
 Config = dict[str, Any]
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+_STEP = re.compile(r'\["([^"]+)"\]|([^.\[]+)')
 MACHINE = "synthetic:2s2n8c2t,mem=64Gi"
 MANY_NODES = "synthetic:2s12n24c2t,mem=64Gi"
 STATIC: Config = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}
@@ -72,6 +73,17 @@ CASES: list[Config] = [
     {"evictionHard": {"memory.avail": "100Mi"}},
     {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1, 3;2,"},
     {"reservedSystemCPUs": "1-0"},
+    STATIC | {"reservedSystemCPUs": "all"},
+    STATIC | {"systemReservedCgroup": "/system.slice"},
+    STATIC
+    | {
+        "kubeReserved": {"cpu": "1"},
+        "kubeReservedCgroup": "/kube.slice",
+        "enforceNodeAllocatable": ["pods", "kube-reserved"],
+    },
+    {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "100"}},
+    STATIC | MEMORY | {"reservedMemory": [*memory_of(0, memory="1124Mi"), *memory_of(0, memory="0")]},
+    {"systemReserved": {"memory": "1G", "cpus": "1"}},
     {"reservedSystemCPUs": "1,"},
     {"kubeReserved": {"memory": "1000B"}},
     {"kubeReserved": {"memory": "5%"}},
@@ -185,21 +197,26 @@ def _without_reservations(config: Config) -> None:
 
 
 def _write(config: Config, name: str, value: str) -> None:
-    path = [quoted or plain for quoted, plain in re.findall(r'\["([^"]+)"\]|([^.\[]+)', name)]
+    path = [quoted or plain for quoted, plain in _STEP.findall(name)]
     for step in path[:-1]:
         config = config[step]
     config[path[-1]] = value
 
 
 def _rename(config: Config, meant: str, name: str) -> None:
-    _write(config, meant, "100Mi")
-    _leave_out(config, name)
+    *_, above, last = (quoted or plain for quoted, plain in _STEP.findall(name))
+    _write(config, meant, config[above].pop(last))
 
 
 def _write_whole(config: Config, value: str) -> None:
     """Write the only setting anew; a mapping is in YAML's short form."""
     (name,) = config
     config[name] = yaml.safe_load(value)
+
+
+def _enforce_less(config: Config, names: str, enforced: str) -> None:
+    _without_each(config, names)
+    config["enforceNodeAllocatable"].remove(enforced)
 
 
 def _unquote(config: Config) -> None:
@@ -219,6 +236,8 @@ CHANGES: dict[str, Callable[..., None]] = {
     ),
     r"write (\S+) as an amount, such as (\S+) or": _write,
     r"write (\S+) in place of (\S+)$": _rename,
+    r"write (\S+) as a list, such as (\S+)$": _write,
+    r"remove (\w+); remove (\S+) from enforceNodeAllocatable$": _enforce_less,
     r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
     r"(?:set )?(\w+Policy): (\w+)": _with_policy,
@@ -234,7 +253,7 @@ CHANGES: dict[str, Callable[..., None]] = {
 
 
 def _leave_out(config: Config, name: str) -> None:
-    path = re.findall(r'\["([^"]+)"\]|([^.\[]+)', name)
+    path = _STEP.findall(name)
     *above, last = (quoted or plain for quoted, plain in path)
     for step in above:
         config = config[step]

@@ -44,13 +44,9 @@ def followed(config: Config, fix: str) -> Config:
     """Apply a fix as written."""
     changed: Config = json.loads(json.dumps(config))
     for step in fix.split("; "):
-        if gates := re.fullmatch(r"remove (.+) from featureGates", step):
-            for gate in gates[1].split(" and "):
-                del changed["featureGates"][gate]
-        elif left_out := re.fullmatch(r"remove (.+)", step):
-            for name in left_out[1].split(", "):
-                _leave_out(changed, name.split("."))
-        elif meant := re.fullmatch(r"write (\S+): (\S+)", step):
+        if removed := re.fullmatch(r"remove (.+?)(?: from (\S+))?", step):
+            _remove(changed, removed[1], removed[2])
+        elif meant := re.fullmatch(r"write (\S+)(?:: | as a list, such as )(\S+)", step):
             *above, last = meant[1].split(".")
             _within(changed, above)[last] = meant[2]
         elif grace := re.fullmatch(r"set evictionSoftGracePeriod: \{(\S+): (\S+)\}", step):
@@ -62,6 +58,14 @@ def followed(config: Config, fix: str) -> Config:
         else:
             raise AssertionError(step)
     return changed
+
+
+def _remove(config: Config, what: str, field: str | None) -> None:
+    for name in re.split(", | and ", what):
+        if field == "enforceNodeAllocatable":
+            config[field].remove(name)
+        else:
+            _leave_out(config, [field, name] if field else name.split("."))
 
 
 def _within(config: Config, path: list[str]) -> Config:

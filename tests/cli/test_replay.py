@@ -86,6 +86,17 @@ def test_the_first_difference_from_a_kubelets_log_is_named(cpuctl: Cpuctl) -> No
     assert answer["expectations"]["failures"][0]["where"] == f"{words[0]} line 6"
 
 
+def test_a_log_with_another_policy_than_the_configuration_is_noted(cpuctl: Cpuctl) -> None:
+    words = ("replay", "fixtures/logs/kubelet-1.27.log", "-m", "synthetic:1s1n4c2t,far")
+    warning = (
+        "the CPU Manager policy is static in fixtures/logs/kubelet-1.27.log line 4, but none in this "
+        "configuration: use --kubelet-config with that of the kubelet"
+    )
+    assert warning in " ".join(cpuctl(*words).err.split())
+    configured = cpuctl(*words, "--kubelet-config", "fixtures/logs/kubelet.yaml")
+    assert "CPU Manager policy is" not in configured.err
+
+
 def test_a_configuration_that_cannot_be_loaded_does_not_start_the_kubelet(
     tmp_path: Path, cpuctl: Cpuctl
 ) -> None:

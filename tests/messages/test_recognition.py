@@ -284,6 +284,21 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         ),
         ("OutOfnvidia.com/gpu", ["node-full"]),
         ("OutOfpods", ["too-many-pods"]),
+        ("pod didn't trigger scale-up: 3 Insufficient memory, 1 Too many pods", ["not-scaled-up"]),
+        (
+            (
+                "UnexpectedAdmissionError kubelet Unexpected error while attempting to recover from admission "
+                "failure: preemption: error finding a set of pods to preempt"
+            ),
+            ["preemption-failed"],
+        ),
+        (
+            (
+                'The Pod "x" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified '
+                "except its tolerationSeconds"
+            ),
+            ["pod-immutable"],
+        ),
         (FULL.replace("cpu", "pods"), ["too-many-pods"]),
         ("0/3 nodes are available: 3 Too many pods.", ["too-many-pods-scheduled"]),
         ("1 Insufficient cpu, 2 Insufficient memory.", ["insufficient-resource", "insufficient-resource"]),

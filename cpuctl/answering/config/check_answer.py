@@ -205,6 +205,7 @@ RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
+_ENFORCED = ("kube-reserved", "system-reserved")
 _KEPT = (*_GROUPS, "failCgroupV1")
 """Settings that a kubelet also rejects if omitted: because they are required, or because of their default."""
 _TO_SPECIFY = {
@@ -218,9 +219,11 @@ _TO_RESERVE = {
         'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
         ' systemReserved: {cpu: "1"}'
     ),
+    "unable to reserve the required amount of CPUs": "reserve fewer CPUs than the machine has",
     "is not a subset of online-cpus": f"list only online CPUs in {_RESERVED}",
 }
 """What to change if the kubelet finds no CPUs to reserve, or not those that are listed."""
+_BESIDE_GROUPS = "can't use reservedSystemCPUs"
 _GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
 _MANY_NODES = "unsupported on machines with more than"
 
@@ -260,13 +263,13 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )
-    if fix := _fix_of_error(text):
+    if fix := _without_groups(loaded) if _BESIDE_GROUPS in text else _fix_of_error(text):
         return fix
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
-    corrected = {path: correction(loaded, path, text) for path in own}
+    corrected = {path: _corrected(loaded, path, text) for path in own}
     removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
     own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
     missing = [path[0] for path in paths if path not in own]
@@ -274,6 +277,25 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _corrected(loaded: LoadedConfiguration, path: tuple[str, ...], text: str) -> str:
+    if path[0] == "reservedMemory" and loaded.config.memory_manager_policy == "Static":
+        # This policy does not start without reserved memory.
+        return UNSET["reservedMemory"]
+    return correction(loaded, path, text)
+
+
+def _without_groups(loaded: LoadedConfiguration) -> str:
+    """Leave out what excludes reservedSystemCPUs: without them, the static policy might reserve no CPUs."""
+    groups = [name for name in _GROUPS if _is_set(loaded, name)]
+    enforced = [
+        entry
+        for entry, name in zip(_ENFORCED, _GROUPS, strict=True)
+        if name in groups and entry in loaded.config.enforce_node_allocatable
+    ]
+    removed = f"remove {', '.join(_written(loaded, (name,)) for name in groups)}"
+    return f"{removed}; remove {', '.join(enforced)} from enforceNodeAllocatable" if enforced else removed
 
 
 def _fix_of_error(text: str) -> str:

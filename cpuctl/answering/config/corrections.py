@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 
 RESERVED = "reservedSystemCPUs"
+_RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 _SURELY_MASK = 8
 _RANGE = re.compile(r"\b([0-9]{1,9})-([0-9]{1,9})\b", re.ASCII)
 _EXAMPLES = {"cpu": ("500m", "2"), "pid": ("1000", "5000")}
@@ -33,6 +34,8 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
     if path == (RESERVED,):
         meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
         of_flag = origin.kind is OriginKind.FLAG
+        if not meant and "unable to parse" in error:
+            return f"write {origin.text if of_flag else RESERVED} as a list, such as 0-1"
         return f"write {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
     if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
         return ""
@@ -45,15 +48,21 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             )
         case ("kubeReserved" | "systemReserved" as field, name):
             amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
+            if name not in _RESERVABLE:
+                return _renamed(path, nearest(name, _RESERVABLE), amounts)
             return _amount(path, amounts, _EXAMPLES.get(name, _BYTES))
         case ("evictionHard", signal) if signal in SIGNALS:
             return _amount(path, config.eviction_hard, _THRESHOLD)
         case ("evictionHard", signal):
-            meant = nearest(signal, SIGNALS)
-            free = meant and meant not in config.eviction_hard
-            return f"write {path_name((path[0], meant))} in place of {path_name(path)}" if free else ""
+            return _renamed(path, nearest(signal, SIGNALS), config.eviction_hard)
         case _:
             return ""
+
+
+def _renamed(path: tuple[str, ...], meant: str, given: Collection[str]) -> str:
+    """Return how to correct the name of a member, unless the right one is given as well."""
+    right = path_name((*path[:-1], meant))
+    return f"write {right} in place of {path_name(path)}" if meant and meant not in given else ""
 
 
 def _written(name: str, value: str) -> str:

@@ -287,15 +287,15 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         ("pod didn't trigger scale-up: 3 Insufficient memory, 1 Too many pods", ["not-scaled-up"]),
         (
             (
-                "UnexpectedAdmissionError kubelet Unexpected error while attempting to recover from admission "
-                "failure: preemption: error finding a set of pods to preempt"
+                "UnexpectedAdmissionError kubelet Unexpected error while attempting to recover from "
+                "admission failure: preemption: error finding a set of pods to preempt"
             ),
             ["preemption-failed"],
         ),
         (
             (
-                'The Pod "x" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified '
-                "except its tolerationSeconds"
+                'The Pod "x" is invalid: spec.tolerations: Forbidden: existing toleration can not be '
+                "modified except its tolerationSeconds"
             ),
             ["pod-immutable"],
         ),

@@ -42,7 +42,7 @@ def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
 MORE = "..."
 """The placeholder for omitted parts."""
 POLICY_NONE = "the CPU Manager policy is none"
-"""Why a container gets no exclusive CPUs, if no other reason exists."""
+"""Why no container gets exclusive CPUs, whatever it requests."""
 
 
 def elided(name: str, length: int) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.panels import PanelledCommand, declared
 from cpuctl.errors import UsageError
 from cpuctl.inputs.user_defaults import stand_in
@@ -44,6 +45,9 @@ class Subject(Enum):
         self.parameter, self.option, self.declaration = parameter, option, declaration
 
 
+_COMPARED = f"; {option_names.COMPARE} takes two values: join changes with commas, as in restricted,1.37"
+
+
 class SubjectCommand(PanelledCommand):
     """A command that takes its subject as argument or option; its function has only the option."""
 
@@ -57,13 +61,13 @@ class SubjectCommand(PanelledCommand):
         given, parameter = ctx.params.pop("_subject"), self.subject.parameter
         if given or given == "":  # an empty name is not a machine, and does not mean this host
             if ctx.get_parameter_source(parameter).name == "COMMANDLINE" and ctx.params[parameter] != given:
-                self._refuse(given, ctx.params[parameter])
+                self._refuse(given, ctx.params[parameter], compares=bool(ctx.params.get("compare")))
             ctx.params[parameter] = given
             if self.subject is Subject.MACHINE:
                 stand_in(None)
         return super().invoke(ctx)
 
-    def _refuse(self, given: Any, other: Any) -> NoReturn:  # noqa: ANN401
+    def _refuse(self, given: Any, other: Any, *, compares: bool) -> NoReturn:  # noqa: ANN401
         option = self.subject.option
         if self.subject is Subject.MACHINE:
             raise UsageError(
@@ -74,7 +78,7 @@ class SubjectCommand(PanelledCommand):
         raise UsageError(
             f"conflicts with the arguments {' '.join(given)}",
             where=" ".join(f"{option} {each}" for each in other),
-            hint=f"use arguments or {option}, not both",
+            hint=f"use arguments or {option}, not both{_COMPARED if compares else ''}",
         )
 
 

@@ -40,11 +40,11 @@ SCHEDULING = (
     Message(
         code="too-many-pods-scheduled",
         speaker=Speaker.SCHEDULER,
-        texts=(Text("Too many pods"),),
+        texts=(Text("Too many pods"), Text("Insufficient pods")),
         meaning="the node already has as many pods as its kubelet's maxPods allows",
         fix="move pods to another node, or raise maxPods",
         commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
-        evidence=r"\d Too many pods|^\W*Too many pods\W*$|FailedScheduling|Unschedulable",
+        evidence=rf"\d Too many pods|^\W*Too many pods\W*$|{_UNSCHEDULED}",
     ),
     Message(
         code="insufficient-devices",

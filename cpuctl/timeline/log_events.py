@@ -67,6 +67,7 @@ class LogEvent(NamedTuple):
 _KINDS: Mapping[str, LogEventKind] = {
     "Kubelet version": LogEventKind.STARTED,
     "Starting CPU manager": LogEventKind.POLICY,
+    "Starting": LogEventKind.POLICY,
     "Failed to start ContainerManager": LogEventKind.START_FAILED,
     "Failed to initialize cpu manager": LogEventKind.START_FAILED,
     "Failed to initialize memory manager": LogEventKind.START_FAILED,
@@ -97,6 +98,8 @@ _KINDS: Mapping[str, LogEventKind] = {
 }
 """The kinds of events, by message."""
 
+_POLICIES = ("none", "static")
+"""The CPU Manager's; the Memory Manager's, in lines with the same text, are capitalized."""
 _REJECTIONS = re.compile(
     r"TopologyAffinityError|SMTAlignmentError|UnexpectedAdmissionError|OutOf[\w./-]+|PodLevelResourcesNotSupported"
 )
@@ -127,9 +130,9 @@ def read_events(text: str, source: str) -> Iterator[LogEvent]:
 
 def _event(line: LogLine, source: str) -> LogEvent | None:
     kind = _KINDS.get(line.message)
-    if kind is None:
-        return None
     fields = line.fields
+    if kind is None or (kind is LogEventKind.POLICY and fields.get("policy") not in _POLICIES):
+        return None
     event = LogEvent(
         kind,
         line.at,

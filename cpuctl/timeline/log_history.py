@@ -76,12 +76,16 @@ def history_of(
     events: Iterable[LogEvent], source: str, pods: Mapping[str, TimelinePod], setup_of: SetupOf
 ) -> LoggedHistory | None:
     """Convert the events of a log to moments, with pods by full name; None if it has no usable events."""
-    reading = None
+    reading = policy = None
     for event in events:
         if reading is None and event.kind is LogEventKind.POLICY:
+            # Nothing happens by it: a timeline begins with another event.
+            policy = event
             continue
         if reading is None:
             reading = _Reading(source, pods, setup_of, event)
+            if policy is not None and policy.process == event.process:
+                reading.take(policy)
         reading.take(event)
     return reading.finish() if reading is not None else None
 

@@ -330,7 +330,7 @@ def test_warnings_go_to_stderr_once(config: Config) -> None:
 
 def test_show_reports_like_check_where_shared_containers_run(config: Config) -> None:
     shown, checked = config("show", *EVERYTHING), config("check", *EVERYTHING)
-    (line,) = (line for line in checked.out.splitlines() if line.startswith("Burstable and BestEffort"))
+    (line,) = (line for line in checked.out.splitlines() if line.startswith("On an empty node, "))
     assert line in shown.out.splitlines()
     assert "Burstable and BestEffort" not in config("show", *MACHINE).out
 

@@ -203,6 +203,11 @@ def test_a_machine_is_an_argument_or_an_option(path: str, cpuctl: Cpuctl) -> Non
     assert (unset.code, unset.out) == (4, ""), "no machine is not this host"
 
 
+def test_a_third_value_to_compare_is_not_a_manifest(cpuctl: Cpuctl) -> None:
+    third = cpuctl("plan", "-f", "fixtures/pods", "--compare", ".", "restricted", "1.37", columns=200)
+    assert "not both; --compare takes two values: join changes with commas" in third.err
+
+
 @pytest.mark.parametrize("path", ABOUT_PODS)
 def test_pods_are_arguments_or_options(path: str, cpuctl: Cpuctl) -> None:
     words = ["-m", MACHINE, *V36, "-q", "-o", "json"]

@@ -81,6 +81,13 @@ CASES: list[Config] = [
         "kubeReservedCgroup": "/kube.slice",
         "enforceNodeAllocatable": ["pods", "kube-reserved"],
     },
+    STATIC | {"systemReservedCgroup": "/s", "kubeReservedCgroup": "", "containerLogMaxFiles": 1},
+    STATIC
+    | {
+        "kubeReserved": {"cpu": "1"},
+        "kubeReservedCgroup": "/kube.slice",
+        "enforceNodeAllocatable": ["pods", "kube-reserved-compressible"],
+    },
     {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "100"}},
     STATIC | MEMORY | {"reservedMemory": [*memory_of(0, memory="1124Mi"), *memory_of(0, memory="0")]},
     {"systemReserved": {"memory": "1G", "cpus": "1"}},
@@ -313,6 +320,12 @@ def test_a_rejected_configuration_starts_once_its_fix_is_applied(config: Config,
     release = {"containerLogMaxFiles": "1.32", "featureGates": "1.36"}
     named = (("--kubelet-version", minor) for setting, minor in release.items() if setting in config)
     assert errors_until_started(config, check, *swap, *next(named, ()))
+
+
+def test_two_errors_about_one_setting_have_both_fixes(check: Check) -> None:
+    refused = check(STATIC | {"reservedSystemCPUs": "all", "systemReservedCgroup": "/s"})
+    fixes = "remove systemReservedCgroup; write reservedSystemCPUs as a list, such as 0-1"
+    assert f"  fix: {fixes}\n" in refused.out
 
 
 def test_more_numa_nodes_than_the_topology_manager_allows(check: Check) -> None:

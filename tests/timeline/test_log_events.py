@@ -100,6 +100,17 @@ def test_hints_are_read_as_go_prints_them_or_as_json(printed: str, hints: dict[s
     assert (event.pod, event.container, dict(event.hints)) == ("a/b", "c", hints)
 
 
+def test_the_policy_is_that_of_the_cpu_manager() -> None:
+    lines = (
+        '{"ts": 1, "msg": "Starting", "policy": "static"}',
+        '{"ts": 2, "msg": "Starting", "policy": "None"}',
+        '{"ts": 3, "msg": "Starting", "controller": "x"}',
+    )
+    assert [(each.kind, each.text) for each in read_events("\n".join(lines), "log")] == [
+        (LogEventKind.POLICY, "static")
+    ]
+
+
 def test_times_never_go_back() -> None:
     head = 'I0823 12:00:0{}.000001 1 state_mem.go:88] "Updated default CPUSet" cpuSet="0-3"'
     late, early = read_events(head.format(5) + "\n" + head.format(4), "log")

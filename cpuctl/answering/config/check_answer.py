@@ -204,9 +204,9 @@ _OPTION = re.compile(r'(?P<name>[\w-]+): "(?P<value>[^"]*)"')
 RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "
-_GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
-_ENFORCED = ("kube-reserved", "system-reserved")
-_KEPT = (*_GROUPS, "failCgroupV1")
+_ENFORCED = {"kubeReservedCgroup": "kube-reserved", "systemReservedCgroup": "system-reserved"}
+"""The groups for reserved resources, with the entry of enforceNodeAllocatable that needs them."""
+_KEPT = (*_ENFORCED, "failCgroupV1")
 """Settings that a kubelet also rejects if omitted: because they are required, or because of their default."""
 _TO_SPECIFY = {
     option_names.KUBELET_VERSION: "VERSION",
@@ -248,7 +248,9 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         options = (option for option in _TO_SPECIFY if option in text)
         return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
     if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
-        return f"{what}; for a list of CPUs of this machine: {RESERVE_CPUS} {cpus_to_reserve}"
+        # No list of CPUs is accepted beside these groups.
+        by_list = f"; for a list of CPUs of this machine: {RESERVE_CPUS} {cpus_to_reserve}"
+        return what if _groups(loaded) else f"{what}{by_list}"
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"
@@ -263,7 +265,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )
-    if fix := _without_groups(loaded) if _BESIDE_GROUPS in text else _fix_of_error(text):
+    if fix := _fix_of_error(text):
         return fix
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
@@ -274,7 +276,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
     missing = [path[0] for path in paths if path not in own]
     # Errors caused by another setting are fixed with that setting.
-    others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
+    others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
 
@@ -283,19 +285,38 @@ def _corrected(loaded: LoadedConfiguration, path: tuple[str, ...], text: str) ->
     if path[0] == "reservedMemory" and loaded.config.memory_manager_policy == "Static":
         # This policy does not start without reserved memory.
         return UNSET["reservedMemory"]
-    return correction(loaded, path, text)
+    meant = correction(loaded, path, text)
+    if path == (_RESERVED,) and _BESIDE_GROUPS in text:
+        return "; ".join(filter(None, (_without_groups(loaded), meant)))
+    return meant
 
 
 def _without_groups(loaded: LoadedConfiguration) -> str:
     """Leave out what excludes reservedSystemCPUs: without them, the static policy might reserve no CPUs."""
-    groups = [name for name in _GROUPS if _is_set(loaded, name)]
-    enforced = [
-        entry
-        for entry, name in zip(_ENFORCED, _GROUPS, strict=True)
-        if name in groups and entry in loaded.config.enforce_node_allocatable
-    ]
+    groups = _groups(loaded)
+    enforced = [entry for name in groups for entry in _enforced(loaded, name)]
     removed = f"remove {', '.join(_written(loaded, (name,)) for name in groups)}"
     return f"{removed}; remove {', '.join(enforced)} from enforceNodeAllocatable" if enforced else removed
+
+
+def _groups(loaded: LoadedConfiguration) -> list[str]:
+    """Name the settings of control groups that have a value."""
+    values = (loaded.config.kube_reserved_cgroup, loaded.config.system_reserved_cgroup)
+    return [name for name, value in zip(_ENFORCED, values, strict=True) if value]
+
+
+def _enforced(loaded: LoadedConfiguration, group: str) -> Iterator[str]:
+    """Yield the entries of enforceNodeAllocatable that need this group."""
+    for entry in loaded.config.enforce_node_allocatable:
+        if entry.removesuffix("-compressible") == _ENFORCED[group]:
+            yield entry
+
+
+def _unset(loaded: LoadedConfiguration, name: str) -> str:
+    """Return the fix for a setting that is missing; empty if it is just to be set."""
+    if name in _ENFORCED and (entries := ", ".join(_enforced(loaded, name))):
+        return f"set {name}, or remove {entries} from enforceNodeAllocatable"
+    return UNSET.get(name, "")
 
 
 def _fix_of_error(text: str) -> str:

@@ -34,7 +34,7 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
     if path == (RESERVED,):
         meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
         of_flag = origin.kind is OriginKind.FLAG
-        if not meant and "unable to parse" in error:
+        if not meant and f"unable to parse {RESERVED}" in error:
             return f"write {origin.text if of_flag else RESERVED} as a list, such as 0-1"
         return f"write {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
     if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):

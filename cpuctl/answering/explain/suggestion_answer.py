@@ -171,8 +171,8 @@ def _command(change: Change, ask_with: AskWith) -> str | None:
     match change:
         case SettingChange():
             return ask_with(_flags(change))
-        # Pods of manifests may not exist yet, and those of workloads have other names then.
-        case Removal(pods=pods) if all(pod.name != pod.uid and (pod.phase or pod.node_name) for pod in pods):
+        # Pods of manifests, which have no status, may not exist yet, and those of workloads have other names.
+        case Removal(pods=pods) if all(pod.name != pod.uid and pod.phase for pod in pods):
             return " && ".join(map(delete_pod, pods))
         case _:
             return None

@@ -121,8 +121,7 @@ def _closing(document: Audit) -> Iterator[Cell]:
     looked = ", ".join(_counts(document)) or "no containers, threads or interrupts seen"
     for each in document["unchecked"]:
         yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
-    nothing = _nothing_found(document)
-    yield Cell(f"{looked}: {counts_text(document['summary']) or nothing}")
+    yield Cell(f"{looked}: {_found(document)}")
     missing = document["node"]["cpuManagerState"] == "missing"
     if missing and is_live(document):
         yield Cell(
@@ -134,12 +133,14 @@ def _closing(document: Audit) -> Iterator[Cell]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
 
 
-def _nothing_found(document: Audit) -> str:
-    """Say that nothing was found, and in what; verdicts on containers are those of all checks."""
+def _found(document: Audit) -> str:
+    """Count the findings, and name the checks if not all ran: verdicts on containers are those of all."""
     checks = document["checks"]
-    noun = "check" if len(checks) == 1 else "checks"
-    found = f"no findings of {noun} {few(checks)}" if {*checks} < {*CHECK_NAMES} else "no findings"
-    return f"{found} in what could be checked" if document["unchecked"] else found
+    counts = counts_text(document["summary"])
+    found = counts or "no findings"
+    if {*checks} < {*CHECK_NAMES}:
+        found += f" of {'check' if len(checks) == 1 else 'checks'} {few(checks)}"
+    return f"{found} in what could be checked" if document["unchecked"] and not counts else found
 
 
 def _counts(document: Audit) -> Iterator[str]:

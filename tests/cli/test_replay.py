@@ -96,7 +96,7 @@ def test_a_log_with_another_policy_than_the_configuration_is_noted(cpuctl: Cpuct
     log = Path("fixtures/logs/kubelet-1.27.log").read_text(encoding="utf-8").splitlines(keepends=True)
     excerpt = "".join(line for line in log if "Kubelet version" not in line)
     cut = cpuctl("replay", "-", *words[2:], stdin=excerpt.encode())
-    assert "the CPU Manager policy is static in standard input line 3, but none" in " ".join(cut.err.split())
+    assert "the CPU Manager policy is static in <stdin> line 3, but none" in " ".join(cut.err.split())
     configured = cpuctl(*words, "--kubelet-config", "fixtures/logs/kubelet.yaml")
     assert "CPU Manager policy is" not in configured.err
 

@@ -41,14 +41,18 @@ RESIZING = (
     Message(
         code="pod-immutable",
         speaker=Speaker.API_SERVER,
-        texts=(
-            Text("pod updates may not change fields other than {fields:rest}"),
-            Text("existing toleration can not be modified except its tolerationSeconds"),
-        ),
+        texts=(Text("pod updates may not change fields other than {fields:rest}"),),
         meaning="the pod exists already, and this field of an existing pod cannot be changed",
         fix="delete the pod and create it again, or change the pod template of its workload; cpu and memory "
         "can be resized in place",
         commands=(_RESIZE,),
+    ),
+    Message(
+        code="tolerations-immutable",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("existing toleration can not be modified except its tolerationSeconds"),),
+        meaning="the pod exists already, and tolerations can only be added to an existing pod",
+        fix="delete the pod and create it again, or change the pod template of its workload",
     ),
     Message(
         code="resize-static-policy",

@@ -441,5 +441,14 @@ def test_no_settings_are_proposed_if_no_container_requests_whole_cpus(cpuctl: Cp
     )
 
 
+def test_what_helps_against_the_policy_follows_its_sentence(cpuctl: Cpuctl) -> None:
+    half, whole = ("-T", "a=500m/500m,1Gi"), ("-T", "b=2/2,1Gi")
+    for pods in ((*half, *whole), (*whole, *half)):
+        assert (
+            "default/b b: shared, because the CPU Manager policy is none\n"
+            "  exclusive CPUs need cpuManagerPolicy: static\n"
+        ) in cpuctl("plan", *MACHINE, "-q", *pods).out
+
+
 def test_nothing_is_said_about_pods_that_have_their_claims(cpuctl: Cpuctl) -> None:
     assert "exclusive CPUs need" not in cpuctl("plan", *MACHINE, *TEN, "-q").out

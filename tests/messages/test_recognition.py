@@ -297,7 +297,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
                 'The Pod "x" is invalid: spec.tolerations: Forbidden: existing toleration can not be '
                 "modified except its tolerationSeconds"
             ),
-            ["pod-immutable"],
+            ["tolerations-immutable"],
         ),
         (FULL.replace("cpu", "pods"), ["too-many-pods"]),
         ("0/3 nodes are available: 3 Too many pods.", ["too-many-pods-scheduled"]),

@@ -287,7 +287,8 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
         yield Cell(f"{few(names)}: {why.text}", why.style)
     if explain:
         yield Cell(f"  why, and what would help: {explain}")
-    for reason, names in sharing.items():
+    # What helps against the policy follows its sentence, so that comes last.
+    for reason, names in sorted(sharing.items(), key=lambda each: POLICY_NONE in each[0]):
         yield Cell(f"{few(names)}: {reason}")
 
 

@@ -121,7 +121,7 @@ def _share(text: str) -> float:
     return float32(parse_float32(text.rstrip("%")) / 100)
 
 
-_RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
+RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 _ZERO = Quantity()
 _LIST = ("reservedSystemCPUs",)
 
@@ -284,7 +284,7 @@ def _parse(field_name: str, flag: str, amounts: Mapping[str, str]) -> dict[str, 
 
 
 def _amount(name: str, text: str) -> Quantity:
-    if name not in _RESERVABLE:
+    if name not in RESERVABLE:
         raise SettingError(f"cannot reserve {quoted(name)} resource", name)
     try:
         amount = Quantity.parse(text)

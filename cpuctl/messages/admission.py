@@ -12,6 +12,17 @@ EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
 _LOOP = "the scheduler is not aware of this and may bind a replacement to the same node again"
 
+NOT_ENOUGH = Text(
+    "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: {used:n}, "
+    "capacity: {capacity:n}"
+)
+"""Also the reason why a resize has to wait."""
+NO_QUANTITY = (
+    Text("quantities must match the regular expression"),
+    Text("unable to parse quantity's suffix"),
+)
+"""What both an API server and a kubelet say of an amount that they cannot read."""
+
 ADMISSION = (
     Message(
         code="topology-affinity",
@@ -224,11 +235,7 @@ ADMISSION = (
         code="node-full",
         speaker=Speaker.KUBELET,
         texts=(
-            Text(
-                "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: "
-                "{used:n}, "
-                "capacity: {capacity:n}"
-            ),
+            NOT_ENOUGH,
             Text("OutOf{resource:native}"),
             Text("OutOf{resource:extended}"),
         ),
@@ -380,10 +387,7 @@ OBJECTS = (
     Message(
         code="quantity",
         speaker=Speaker.API_SERVER,
-        texts=(
-            Text("quantities must match the regular expression"),
-            Text("unable to parse quantity's suffix"),
-        ),
+        texts=NO_QUANTITY,
         meaning="a value is not a quantity: the API server rejects the pod, or the kubelet its configuration",
         fix="write amounts such as 500m, 2 or 1Gi",
         commands=(_LINT, "cpuctl config check -m NODE --kubelet-config CONFIG"),

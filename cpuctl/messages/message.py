@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from cpuctl.kubelet.version import NEWEST, OLDEST
 
+POD_KINDS = "CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet"
+"""The kinds of objects that have pods, as a pattern."""
 _POD_FIELDS = (
     "affinity|automountServiceAccountToken|containers|dnsConfig|dnsPolicy|"
     "enableServiceLinks|ephemeralContainers|host[A-Z]\\w*|hostname|hostnameOverride|imagePullSecrets|initContainers|nodeName|nodeSelector|"
@@ -30,7 +32,7 @@ _KINDS = {
     "reason": r"(?!\[?(?:unable to read client|no configuration has been|context was not|no server found)).*",
     "native": r"(?:cpu|memory|pods|ephemeral-storage|hugepages-\w+)(?![\w./-]*/)",
     "extended": r"[a-z0-9][\w.-]*/[\w./-]*\w",
-    "podkind": r"(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b",
+    "podkind": rf"(?:{POD_KINDS})\b",
     "fault": r"(?:comparing|hash of|index|integer|invalid memory|make|negative shift|slice bounds).*",
     "limited": r"(?<![\w./-])[a-z][\w./-]*+",
     "name": r"(?<!\w)[A-Z]\w*+",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cpuctl.messages.admission import ADMISSION, OBJECTS
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
 from cpuctl.messages.log_lines import json_object, object_name
-from cpuctl.messages.message import Message, Speaker, Text
+from cpuctl.messages.message import POD_KINDS, Message, Speaker, Text
 from cpuctl.messages.resizing import RESIZING
 from cpuctl.messages.scheduling import SCHEDULING
 from cpuctl.messages.starting import STARTING
@@ -35,7 +35,7 @@ _POD = re.compile(
 """A pod in a line of klog, of the API server, and in a table of events by kubectl."""
 _QUOTED = re.compile(r'(?:(?<=\w=)|(?<=\] ))"(?P<text>(?:[^"\\]|\\.)*+)"')
 _OTHER_OBJECT = re.compile(
-    r"(?<![\w.-])(?!(?:CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet)\b)"
+    rf"(?<![\w.-])(?!(?:{POD_KINDS})\b)"
     r'[A-Z]\w*(?:\.[a-z][\w.-]*)? "[^"]*" is invalid: '
 )
 """What the API server says about an object without pods is not explained."""

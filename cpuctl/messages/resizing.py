@@ -6,6 +6,7 @@ reference implementation of KEP-5554.
 
 from __future__ import annotations
 
+from cpuctl.messages.admission import NOT_ENOUGH
 from cpuctl.messages.message import Message, Speaker, Text
 
 _RESIZE = "cpuctl resize --pods RUNNING --set {pod}:cpu=N -m NODE --kubelet-config CONFIG"
@@ -68,12 +69,7 @@ RESIZING = (
     Message(
         code="resize-deferred",
         speaker=Speaker.KUBELET,
-        texts=(
-            Text(
-                "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: "
-                "{used:n}, capacity: {capacity:n}"
-            ),
-        ),
+        texts=(NOT_ENOUGH,),
         meaning="the pod keeps its resources: the resize waits until other pods have released what it needs",
         fix="move a pod to another node, or request less",
         commands=(_RESIZE,),

@@ -6,6 +6,7 @@ and recorded answers of 1.27 to 1.38.
 
 from __future__ import annotations
 
+from cpuctl.messages.admission import NO_QUANTITY
 from cpuctl.messages.message import OF_A_KUBELET, Message, Speaker, Text
 
 CHECK = "cpuctl config check -m NODE --kubelet-config CONFIG"
@@ -296,10 +297,7 @@ STARTING = (
     Message(
         code="configuration-quantity",
         speaker=Speaker.KUBELET,
-        texts=(
-            Text("quantities must match the regular expression"),
-            Text("unable to parse quantity's suffix"),
-        ),
+        texts=NO_QUANTITY,
         meaning="a reservation or an eviction threshold is not an amount",
         fix="write amounts such as 500m, 1Gi or, for thresholds, 5%",
         commands=(CHECK,),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.corrections import correction
+from cpuctl.answering.config.corrections import RESERVED, correction
 from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
     leave_out,
@@ -202,7 +202,6 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
 
 _OPTION = re.compile(r'(?P<name>[\w-]+): "(?P<value>[^"]*)"')
 RESERVE = "cpuctl config reserve"
-_RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "
 _ENFORCED = {"kubeReservedCgroup": "kube-reserved", "systemReservedCgroup": "system-reserved"}
 """The groups for reserved resources, with the entry of enforceNodeAllocatable that needs them."""
@@ -220,7 +219,7 @@ _TO_RESERVE = {
         ' systemReserved: {cpu: "1"}'
     ),
     "unable to reserve the required amount of CPUs": "reserve fewer CPUs than the machine has",
-    "is not a subset of online-cpus": f"list only online CPUs in {_RESERVED}",
+    "is not a subset of online-cpus": f"list only online CPUs in {RESERVED}",
 }
 """What to change if the kubelet finds no CPUs to reserve, or not those that are listed."""
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
@@ -253,7 +252,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return what if _groups(loaded) else f"{what}{by_list}"
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
-        return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"
+        return f"list the reserved CPUs in {RESERVED}: the kubelet then picks none itself"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
         gates = loaded.settings.get("featureGates")
         given = (gates.members if gates else None) or {}
@@ -286,7 +285,7 @@ def _corrected(loaded: LoadedConfiguration, path: tuple[str, ...], text: str) ->
         # This policy does not start without reserved memory.
         return UNSET["reservedMemory"]
     meant = correction(loaded, path, text)
-    if path == (_RESERVED,) and _BESIDE_GROUPS in text:
+    if path == (RESERVED,) and _BESIDE_GROUPS in text:
         return "; ".join(filter(None, (_without_groups(loaded), meant)))
     return meant
 

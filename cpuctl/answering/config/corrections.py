@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
-from cpuctl.kubelet.reservations import SIGNALS
+from cpuctl.kubelet.reservations import RESERVABLE, SIGNALS
 from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.quantity import Quantity
 from cpuctl.spelling import nearest
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 
 RESERVED = "reservedSystemCPUs"
-_RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 _SURELY_MASK = 8
 _RANGE = re.compile(r"\b([0-9]{1,9})-([0-9]{1,9})\b", re.ASCII)
 _EXAMPLES = {"cpu": ("500m", "2"), "pid": ("1000", "5000")}
@@ -48,8 +47,8 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             )
         case ("kubeReserved" | "systemReserved" as field, name):
             amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
-            if name not in _RESERVABLE:
-                return _renamed(path, nearest(name, _RESERVABLE), amounts)
+            if name not in RESERVABLE:
+                return _renamed(path, nearest(name, RESERVABLE), amounts)
             return _amount(path, amounts, _EXAMPLES.get(name, _BYTES))
         case ("evictionHard", signal) if signal in SIGNALS:
             return _amount(path, config.eviction_hard, _THRESHOLD)

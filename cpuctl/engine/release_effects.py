@@ -39,7 +39,7 @@ class PodEffect(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Differences that each change an answer if reversed alone.
+    """Answers that differ, and the differences between the releases that each change such an answer alone.
 
     ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
     ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` are
@@ -80,7 +80,9 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
         PodEffect(pod.full_name, was, becomes)
         for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
     ]
-    changed = tuple(filter(_differs, effects))
+    # Of the others, what one difference changes is undone by another, such as the default of a gate.
+    places = [place for place, each in enumerate(effects) if _differs(each)]
+    changed = tuple(effects[place] for place in places)
     refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
     by_start, by_pods = set(), set()
     for name in names:
@@ -89,7 +91,7 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
             other = _outcomes(side.start(reversed_), side.pods)
             if other.start != known.start:
                 by_start.add(name)
-            elif other.pods != known.pods:
+            elif any(other.pods[place] != known.pods[place] for place in places):
                 by_pods.add(name)
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 

@@ -71,6 +71,8 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     if all(each.file for each in requested):
         sources.assumed_configuration = ""
         sources.add("kubeletConfiguration", ", ".join(each.file for each in requested), "given")
+    if all(each.overrides.version for each in requested):
+        sources.add("kubeletVersion", ", ".join(str(each.overrides.version) for each in requested), "given")
     return Comparison(one, other, all(each.is_release for each in requested))
 
 

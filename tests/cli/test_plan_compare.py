@@ -332,3 +332,11 @@ def test_files_of_both_sides_need_no_other(cpuctl: Cpuctl) -> None:
     assert "--kubelet-config" not in cpuctl(*words, *files).err
     assert compared(cpuctl, *words, *files)["sources"]["kubeletConfiguration"]["from"] == "given"
     assert "(set --kubelet-config FILE)" in cpuctl(*words, ".", files[1]).err
+
+
+def test_no_default_release_is_noted_if_both_sides_have_their_own(cpuctl: Cpuctl) -> None:
+    words = ("plan", *NODE[2:], "-T", "a=2/2,1Gi", "--compare")
+    assert "kubelet version" not in cpuctl(*words, "1.32", "1.35,restricted").err
+    assert "note: kubelet version: 1.36 (default)" in cpuctl(*words, "1.32", ".").err
+    document = json.loads(cpuctl(*words, "1.32", "1.35", "-o", "json").out)
+    assert document["sources"]["kubeletVersion"] == {"value": "1.32, 1.35", "from": "given"}

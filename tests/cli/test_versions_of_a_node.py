@@ -82,6 +82,15 @@ def test_pods_show_what_a_release_rejects(ask: Ask) -> None:
     assert "preferred hint violates NUMA node allocation" in changed["after"]
 
 
+def test_a_difference_that_another_one_undoes_affects_no_pod(cpuctl: Cpuctl) -> None:
+    """What 1.35 no longer reads from statuses, 1.32 only reads with a gate that is off there."""
+    node = "fixtures/nodes/v2-2-numa"
+    words = ("-m", f"{node}/node.tar.xz", "--pods", f"{node}/pods.json", "--state", "none")
+    result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35")
+    assert "The result for these pods is the same." in result.out
+    assert "(affects these pods)" not in result.out
+
+
 def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
     """Kubernetes issue 140989: up to 1.37, a restart moves pods with pod-level allocations to other CPUs."""
     for name, text in divided("requests: {cpu: '5', memory: 5Gi}, limits: {cpu: '5', memory: 5Gi}").items():

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Block, DevicesLeft, HintRound, MemoryTable, Node, PlacedContainer, Pod
 from cpuctl.answers.dra import ClaimDevicesPart
+from cpuctl.answers.plan import PlanWarning
 from cpuctl.answers.resize import ResizeDecision
 from cpuctl.answers.start import NextPart, NotStarted, PlanningHeader, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Release, Requires
@@ -359,6 +360,8 @@ class ExplainedDecision(
     """Changes with which the pod is admitted: each has been simulated."""
     searches: list[Search]
     """How changes of each kind were searched for; empty for an admitted pod."""
+    warnings: list[PlanWarning]
+    """What to know about CPUs that the admitted pod gets: the last free ones, or another pod's."""
     mixedCores: list[MixedCores]
     """Containers with CPUs of both performance and efficiency cores, which the kubelet does not distinguish.
     """

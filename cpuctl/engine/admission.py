@@ -49,6 +49,11 @@ class Admission(Record):
     evicted: tuple[str, ...] = ()
 
     @property
+    def is_sound(self) -> bool:
+        """Whether the pod is admitted, and no CPU that it got is reserved or another pod's."""
+        return isinstance(self.verdict, Admitted) and not self.taken_from_others
+
+    @property
     def wrapped_memory(self) -> Mapping[str, tuple[str, ...]]:
         """The resources, by container, for which the kubelet's sums have wrapped around.
 

@@ -191,6 +191,8 @@ class Node(Copied):
         elif self.claims is not None:
             self.claims.prepare(pod)
         pool, placements = self.cpu.state.default, _of_pod(pod, admission)
+        # What a rejected pod got is released when the next one arrives.
+        stays = isinstance(verdict, Admitted)
         return Admission(
             pod=pod,
             qos=admission.candidate.qos,
@@ -202,8 +204,8 @@ class Node(Copied):
             ),
             hint_rounds=tuple(admission.hint_rounds),
             pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
-            pool_warning=self.cpu.pool_warning(before),
-            taken_from_others=self.cpu.taken_from_others(pod.uid, before),
+            pool_warning=self.cpu.pool_warning(before) if stays else None,
+            taken_from_others=self.cpu.taken_from_others(pod.uid, before) if stays else 0,
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 

@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.option_names import NO_STATE
-from cpuctl.phrases import few
+from cpuctl.phrases import few, named
 from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ACTUATED_FILE,
@@ -84,7 +85,8 @@ class StartingState(Record):
 
     def name_of(self, uid: str) -> str:
         """Return the name of a pod, or its UID if the name is unknown."""
-        return "/".join(self.names.get(uid, (uid,)))
+        running = (pod.full_name for pod in self.running if pod.uid == uid)
+        return next(running, "/".join(self.names.get(uid, (uid,))))
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
@@ -302,6 +304,18 @@ def start_from(
 
 def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     """Let a node that has loaded its state files resume with the pods that run on it."""
+    _resume(node, initial, sources)
+    if overlapping := node.cpu.overlapping_pods():
+        from cpuctl.engine.outcome import CORES_MISCOUNTED
+
+        pods = (f"{initial.name_of(uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items())
+        sources.warn(
+            "running pods have exclusive CPUs that another pod also holds, or that are reserved: "
+            f"{few(sorted(pods))}: {CORES_MISCOUNTED}"
+        )
+
+
+def _resume(node: Node, initial: StartingState, sources: Sources) -> None:
     holders = _holders(node)
     if not initial.known:
         # Treating all owners as gone would free what they hold.

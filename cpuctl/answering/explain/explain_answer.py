@@ -14,6 +14,7 @@ from cpuctl.answering.plan.plan_answer import (
     node_answer,
     pod_answer,
 )
+from cpuctl.answering.plan.warnings_answer import cpu_warnings
 from cpuctl.answering.topology.devices_answer import NO_NODE, devices_left
 from cpuctl.documents.files import file_argument
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -146,6 +147,7 @@ def explanation_document(
         "searches": searches,
         "mixedCores": list(mixed),
         "resize": resize,
+        "warnings": list(cpu_warnings(replay.after, replay.admission)),
         "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
         **_also_lacking(explanation),

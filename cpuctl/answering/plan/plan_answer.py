@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.kubelet_view import topology_counts
-from cpuctl.answering.memory_answer import container_memory, huge_page_warnings, memory_left
-from cpuctl.answering.topology.devices_answer import container_devices, device_warnings, devices_left
+from cpuctl.answering.memory_answer import container_memory, memory_left
+from cpuctl.answering.plan.warnings_answer import plan_warnings
+from cpuctl.answering.topology.devices_answer import container_devices, devices_left
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import HintRound
-from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import (
     Admitted,
@@ -26,9 +26,7 @@ from cpuctl.engine.outcome import (
     Verdict,
     Weighing,
 )
-from cpuctl.engine.placement import Placement, PoolWarning
-from cpuctl.phrases import named
-from cpuctl.quantity import Format, Quantity
+from cpuctl.engine.placement import Placement
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
@@ -39,31 +37,16 @@ if TYPE_CHECKING:
         PendingCount,
         PlanHeader,
         PlanParts,
-        PlanWarning,
         StartedPlan,
         Summary,
         UnstartedPlanHeader,
     )
     from cpuctl.answers.start import NextPart, StaticPolicy
     from cpuctl.engine.alignment import Alignment
-    from cpuctl.engine.readmission import Readmission
     from cpuctl.operations.configuration import NotStartedOutcome
 
 MOST_SETS = 100
 """The maximum number of reported sets that a policy considered."""
-_TAKEN = (
-    "reserved or held by another pod: if cores differ in size (for example, if a CPU is offline), the "
-    "kubelet may consider a core free that is not (kubernetes issue 124066)"
-)
-_POOL_WARNINGS = {
-    PoolWarning.EMPTY: (
-        "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
-        "kubelet restarted now would reject its own state file (default cpuset cannot be empty)"
-    ),
-    PoolWarning.ONLY_RESERVED: (
-        "takes the last free CPUs: containers without exclusive CPUs share the reserved CPUs with the system"
-    ),
-}
 
 
 def plan_document(
@@ -84,14 +67,7 @@ def plan_document(
             **devices_left(node.devices),
             **_held_by_rejected(node, admissions),
         },
-        "warnings": [
-            *_warnings(admissions, _missed_at_restart(node)),
-            *_overdrawn(node),
-            *readmission_warnings(admissions),
-            *device_warnings(admissions),
-            *huge_page_warnings(node),
-            *_claim_warnings(node),
-        ],
+        "warnings": list(plan_warnings(node, admissions)),
         **parts,
     }
 
@@ -118,25 +94,6 @@ def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
 
     claims = claims_of(node)
     return {} if claims is None else claims_of_pod(claims, admission.pod)
-
-
-def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
-    if node.claims is None:
-        return
-
-    from cpuctl.answering.dra_answer import claim_warnings
-    from cpuctl.operations.plan_inputs import claims_of
-
-    claims = claims_of(node)
-    if claims is None:
-        return
-    unstarted = (
-        (each.pod.full_name, f"pod {each.pod.full_name} is admitted but does not start: {each.problem}")
-        for each in claims.pods.values()
-        if each.problem
-    )
-    for pod, message in (*unstarted, *claim_warnings(claims, claims.pods.values())):
-        yield {"pod": pod, "message": message}
 
 
 def not_started_document(
@@ -412,42 +369,6 @@ def after_answer(node: Node) -> answers.CPUsLeft:
     }
 
 
-def _missed_at_restart(node: Node) -> int:
-    """Return the reserved CPUs that a restarting kubelet expects in the shared pool."""
-    policy = node.policy
-    return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
-
-
-def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarning]:
-    for admission in admissions:
-        if admission.pool_warning is not None:
-            text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
-            yield {
-                "pod": admission.pod.full_name,
-                "sharedPool": admission.pool_warning.value,
-                "message": text,
-            }
-        if taken := admission.taken_from_others:
-            name, cpus = admission.pod.full_name, CPUSet(taken)
-            text = f"pod {name} gets {named(cpus)}, which {'is' if len(cpus) == 1 else 'are'} {_TAKEN}"
-            if taken & missed:
-                text += "; the kubelet does not restart with its own cpu_manager_state"
-            yield {"pod": name, "takenCPUs": str(cpus), "message": text}
-        for container, resources in admission.wrapped_memory.items():
-            name, what = admission.pod.full_name, " and ".join(resources)
-            text = (
-                f"pod {name}: {what} is requested by a container but not by spec.resources, so what is left "
-                f"for container {container} wraps around: the kubelet records nearly 2^64 bytes"
-            )
-            yield {"pod": name, "message": text}
-
-
-def _overdrawn(node: Node) -> Iterator[PlanWarning]:
-    for beyond in wrapped_amounts(node.memory.state.tables):
-        text = f"reservedMemory and huge pages take more {beyond} than it has: the kubelet's sums wrap around"
-        yield {"message": f"{text}, and it hands out memory that does not exist"}
-
-
 def _lists(masks: Mapping[int, int]) -> dict[str, str]:
     return {str(element): cpu_list(mask) for element, mask in masks.items()}
 
@@ -455,41 +376,3 @@ def _lists(masks: Mapping[int, int]) -> dict[str, str]:
 def cpu_list(mask: int) -> str:
     """Write a mask as the kernel's list."""
     return str(CPUSet(mask))
-
-
-def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
-    """Warn of what such a pod loses, or of its rejection, with the issues that report it."""
-    for admission in admissions:
-        if found := admission.readmission:
-            name = admission.pod.full_name
-            yield {
-                "pod": name,
-                "readmission": "lost" if found.lost else "rejected",
-                "lostCPUs": str(CPUSet(found.lost_cpus)),
-                "lostMemory": [
-                    {
-                        "resource": block.type,
-                        "bytes": block.size,
-                        "numaNodes": block.node_list,
-                    }
-                    for block in found.lost_memory
-                ],
-                "message": f"pod {name} {_lost_text(found)} ({', '.join(found.held.issues)}; fixed in 1.38)",
-            }
-
-
-def _lost_text(found: Readmission) -> str:
-    if not found.lost:
-        return "is running, but this kubelet rejects it, ignoring what it already holds"
-    return (
-        f"is running, but this kubelet allocates to it again: {' and '.join(_lost(found))} are "
-        "then lost, and at its next start the kubelet rejects its state files"
-    )
-
-
-def _lost(found: Readmission) -> Iterator[str]:
-    if found.lost_cpus:
-        yield f"CPUs {CPUSet(found.lost_cpus)}"
-    for block in found.lost_memory:
-        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), block.node_list
-        yield f"{size} of {block.type} (NUMA node {nodes})"

@@ -206,7 +206,7 @@ class _Search:
             return None
         self._count()
         node = state.node.copy()
-        if not isinstance(node.admit(pod).verdict, Admitted) or not self._has_as_much(pod, node):
+        if not node.admit(pod).is_sound or not self._has_as_much(pod, node):
             return None
         step = Step("admit", pod, held_cpus(node, pod))
         return state._replace(node=node, steps=(*state.steps, step))

@@ -111,14 +111,14 @@ class MoveSearch:
         for each in leaving:
             node.remove(each.uid)
         admission = self._admit(node, self.pod)
-        if not isinstance(admission.verdict, Admitted):
+        if not admission.is_sound:
             return None
         again = []
         if self.returns:
             for each in ordered(leaving, PodOrder.LARGEST_FIRST, pod_level=node.pod_level_resources):
                 again.append(self._admit(node, each))
                 before, now = allocations(self.node, each), allocations(node, each)
-                if not isinstance(again[-1].verdict, Admitted) or not as_much(now, before):
+                if not again[-1].is_sound or not as_much(now, before):
                     return None
         return Attempt(tuple(leaving), admission, tuple(again), node)
 

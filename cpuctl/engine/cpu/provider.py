@@ -259,11 +259,23 @@ class CPUProvider(Copied):
         if self.policy is None:
             return 0
         own = self.state.held_by(uid)
-        doubtful = own & (self.policy.reserved | ~before)
+        doubtful = own & (self.policy.reserved | ~before | self.state.doubly_assigned)
         if not doubtful:
             return 0
         others = (self.state.held_by(other) for other in self.state.owners if other != uid)
         return doubtful & reduce(or_, others, self.policy.reserved)
+
+    def overlapping_pods(self) -> dict[str, int]:
+        """Return, by UID, the pods with CPUs (masks) that are also reserved or another pod's."""
+        if self.policy is None:
+            return {}
+        held = {uid: self.state.held_by(uid) for uid in sorted(self.state.owners)}
+        seen: int = NO_CPUS
+        several: int = self.policy.reserved
+        for cpus in held.values():
+            several |= seen & cpus
+            seen |= cpus
+        return {uid: cpus & several for uid, cpus in held.items() if cpus & several}
 
     def pool_warning(self, before: int) -> PoolWarning | None:
         """Return the warning that the change of the shared pool from *before* deserves, None without one."""

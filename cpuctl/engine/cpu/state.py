@@ -105,9 +105,18 @@ class CPUManagerState(Changeable):
     @property
     def exclusive(self) -> CPUMask:
         """The CPUs that are recorded for containers, including those that share their pod's."""
+        return self._up_to_date.once
+
+    @property
+    def doubly_assigned(self) -> CPUMask:
+        """The CPUs that are recorded for several containers, which may be of one pod."""
+        return self._up_to_date.twice
+
+    @property
+    def _up_to_date(self) -> _Joined:
         if self._joined.of is not self.assignments:
             self._joined = _join(self.assignments)
-        return self._joined.once
+        return self._joined
 
     @cached_property
     def _joined(self) -> _Joined:

@@ -207,6 +207,7 @@ _OF_WORDS = frozenset({"lowers_oom_scores_of_sidecars", "reports_missing_cpu_cou
 _OF_INIT_CONTAINERS = frozenset(
     {"ignores_missing_devices_of_inits", "keeps_sidecars_apart", "knows_sidecars"}
 )
+_DEPENDS = "this answer depends on the release"
 _OF_POD_LEVEL = frozenset({"skips_pod_level_pods"})
 
 
@@ -258,10 +259,11 @@ def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
     uncertain = "" if difference.evidence == "verified" else " (not verified)"
+    begin = difference.begin
     if difference.holds(*version):
-        text = f"since {difference.begin}, {difference.after}; before: {difference.before}{uncertain}"
+        text = f"{_DEPENDS}: since {begin}{uncertain}, {difference.after}; before: {difference.before}"
         return KnownDefect(text, reference)
     never = (
         "" if difference.known_in(version.minor) else f"; no known patch release of 1.{version.minor} does"
     )
-    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{uncertain}", reference)
+    return KnownDefect(f"{_DEPENDS}: from {begin} on{uncertain}, {difference.after}{never}", reference)

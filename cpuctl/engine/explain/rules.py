@@ -230,8 +230,8 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
             )
             return Rule.NOT_ENOUGH, f"{bytes_text(amount)} of {name} are requested, but {have}"
     return Rule.GROUP_RULE, (
-        f"{amounts(request)} are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
-        f"their groups: {groups(tables)}"
+        f"{amounts(request)} are free only on several NUMA nodes together, but they cannot be combined, as "
+        f"nodes in use stay in their groups: {groups(tables)}"
     )
 
 
@@ -278,9 +278,12 @@ def amounts(request: MemoryRequest) -> str:
 
 
 def groups(tables: Tables) -> str:
-    """Format the groups of the nodes that are in use: ``{0} {1-2}``."""
+    """Format the groups of the nodes that are in use: ``node 0 alone, nodes 1-2 together``."""
     used = {tuple(sorted(node.cells)) for node in tables.values() if node.number_of_assignments}
-    return " ".join(f"{{{node_list(nodes)}}}" for nodes in sorted(used))
+    return ", ".join(
+        f"nodes {node_list(nodes)} together" if len(nodes) > 1 else f"node {nodes[0]} alone"
+        for nodes in sorted(used)
+    )
 
 
 def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = None) -> str:

@@ -40,8 +40,8 @@ class Scenario(Record):
     together: bool = False
 
     def is_met_by(self, admission: Admission) -> bool:
-        """Return whether a decision about the pod meets the scenario's goal."""
-        if not isinstance(admission.verdict, Admitted):
+        """Return whether a decision about the pod meets the scenario's goal, with CPUs of its own."""
+        if not admission.is_sound:
             return False
         return not self.aligned or (
             bool(admission.hint_rounds) and all(each.preferred for each in admission.hint_rounds)

@@ -349,11 +349,25 @@ def test_a_pool_that_gets_too_small_causes_a_warning(
     assert manager.pool_warning(mask(before)) is want
 
 
+def test_pods_that_share_exclusive_cpus_or_have_reserved_ones() -> None:
+    manager = provider()
+    manager.state.assignments = {
+        "one": {"init": mask("2-3"), "main": mask("2-4")},
+        "two": {"main": mask("4-5")},
+        "three": {"main": mask("0,7")},
+    }
+    manager.state.pod_entries = {"four": mask("5-6")}
+    overlapping = {uid: str(CPUSet(cpus)) for uid, cpus in manager.overlapping_pods().items()}
+    assert overlapping == {"one": "4", "two": "4-5", "three": "0", "four": "5"}
+    assert CPUProvider(None, CORES_OF_TWO_NODES).overlapping_pods() == {}
+
+
 def test_cpus_that_a_pod_has_taken_from_others() -> None:
     """CPU 0 is reserved, CPUs 2 and 6 belong to other pods, CPU 3 to none, CPU 4 was in the shared pool."""
     manager = provider()
     manager.state.assignments = {"one": {"main": mask("0,2-4,6")}, "two": {"main": mask("2")}}
     manager.state.pod_entries = {"three": mask("6-7")}
     assert CPUSet(manager.taken_from_others("one", mask("0,4-5"))) == CPUSet.parse("0,2,6")
-    assert manager.taken_from_others("two", mask("1-4")) == 0
+    assert CPUSet(manager.taken_from_others("two", mask("1-4"))) == CPUSet.parse("2")
+    assert manager.taken_from_others("three", mask("6-7")) == 0
     assert CPUProvider(None, CORES_OF_TWO_NODES).taken_from_others("one", 0) == 0

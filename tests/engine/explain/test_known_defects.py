@@ -260,6 +260,7 @@ def notes(version: str, cpus: int, before: int = 0) -> list[str]:
     return [note.text for note in release_notes(reported(replace(one, kubelet=kubelet)))]
 
 
+DEPENDS = "this answer depends on the release"
 SPREADS = "prefer-align-cpus-by-uncorecache spreads an odd number of CPUs over several caches"
 TAKES = "prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one cache"
 
@@ -267,12 +268,12 @@ TAKES = "prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one c
 @pytest.mark.parametrize(
     ("version", "cpus", "want"),
     [
-        ("1.33.4", 7, [f"from 1.34, 1.33.7 on, {TAKES}"]),
-        ("1.32", 7, [f"from 1.34, 1.33.7 on, {TAKES}; no known patch release of 1.32 does"]),
+        ("1.33.4", 7, [f"{DEPENDS}: from 1.34, 1.33.7 on, {TAKES}"]),
+        ("1.32", 7, [f"{DEPENDS}: from 1.34, 1.33.7 on, {TAKES}; no known patch release of 1.32 does"]),
         (
             "1.33.13",
             7,
-            [f"since 1.34, 1.33.7, {TAKES}; before: {SPREADS}"],
+            [f"{DEPENDS}: since 1.34, 1.33.7, {TAKES}; before: {SPREADS}"],
         ),
         ("1.33.4", 6, []),
     ],

@@ -200,6 +200,15 @@ def test_a_pod_that_empties_the_pool_causes_a_warning() -> None:
     assert node.admit(named("r", app())).pool_warning is None
 
 
+def test_what_a_rejected_pod_holds_until_the_next_arrives_causes_no_warning() -> None:
+    """The first container takes the last free CPUs, the second one is rejected."""
+    node = started()
+    refused = node.admit(named("p", whole(7, "a"), whole(1, "b")))
+    assert isinstance(refused.verdict, Rejected)
+    assert CPUSet(node.state.default) == CPUSet.parse("0")
+    assert (refused.pool_warning, refused.taken_from_others) == (None, 0)
+
+
 def test_reserved_cpus_that_the_kubelet_still_assigns_are_reported() -> None:
     """With CPU 7 offline there is one CPU per core on average, so a core with one free CPU counts as free."""
     cores = [CoreAt(cpus=(core, core + 4) if core < 3 else (core,)) for core in range(4)]

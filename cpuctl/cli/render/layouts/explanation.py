@@ -155,6 +155,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     for each in document["mixedCores"]:
         if document["query"]["container"] in (None, each["container"]):
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
+    yield from (("WARNING", Cell(each["message"], "yellow")) for each in document["warnings"])
     for defect in document["defects"]:
         yield "NOTE", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"])

@@ -163,12 +163,12 @@ def take_packed(
         return not_enough(count, offered, rules)
     picker = _Picker(topology, free, count, rules)
     for rule, take in _steps(picker, spread, prefer_uncore=prefer_uncore):
-        before = picker.free
+        before = picker.taken
         take()
         if picker.fault is not None:
             return picker.fault
-        if before != picker.free:
-            picker.steps.append(PickStep(rule, before & ~picker.free))
+        if before != picker.taken:
+            picker.steps.append(PickStep(rule, picker.taken & ~before))
         if picker.need <= 0:
             return Picked(picker.taken, tuple(picker.steps))
     return AllocationError("failed to allocate cpus")

@@ -274,13 +274,19 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
 
 
 def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
-    """Replay the whole scenario with the change; return None if that does not meet the goal."""
+    """Replay the whole scenario with the change; return None if that misses the goal, or if pods overlap."""
     scenario = replay.scenario
     if not runs.allow(len(scenario.pods)):
         return None
     replayed = replay_scenario(change.applied(scenario), runs, remembered=1)
     if not isinstance(replayed, Replay) or not scenario.is_met_by(replayed.admission):
         return None
+    if _overlapping(replayed) - _overlapping(replay):
+        return None
     gone = replay.admitted - replayed.admitted - replayed.scenario.removed
     lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)
     return Suggestion(change=change, replayed=replayed, lost=lost)
+
+
+def _overlapping(replay: Replay) -> set[str]:
+    return {each.pod.uid for each in replay.admissions if each.taken_from_others}

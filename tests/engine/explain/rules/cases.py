@@ -142,8 +142,8 @@ CASES = [
     Case(
         "memory of two nodes that cannot be combined",
         Rule.GROUP_RULE,
-        "10Gi of memory are free only on NUMA nodes that cannot be combined, as nodes in use stay in their "
-        "groups: {0}",
+        "10Gi of memory are free only on several NUMA nodes together, but they cannot be combined, as nodes "
+        "in use stay in their groups: node 0 alone",
         WITH_MEMORY,
         (*(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))),
         memory_config(),
@@ -162,7 +162,7 @@ CASES = [
         "a group of nodes is used as a whole or not at all",
         Rule.GROUP_RULE,
         "2Gi of memory fit into 1 NUMA node when empty, so only sets of that size are preferred; enough "
-        "is free, but on nodes that are used individually or in other groups: {0-1}",
+        "is free, but on nodes that are used individually or in other groups: nodes 0-1 together",
         WITH_MEMORY,
         (named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))),
         RESTRICTED | memory_config(),

@@ -169,7 +169,7 @@ def test_memory_that_a_hint_cannot_provide_is_reported_with_the_hint() -> None:
     assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
         "NUMA node 0, which the hint names, has 1Gi of memory free; 10Gi of memory are free on all NUMA "
         "nodes together, but the kubelet only adds nodes to those of the hint, and nodes in use stay in "
-        "their groups: {0}"
+        "their groups: node 0 alone"
     )
 
 

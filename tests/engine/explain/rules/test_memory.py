@@ -70,7 +70,8 @@ HINTS = [
         {"memory": 4, PAGES: 1},
         (((0, 1), 2), ((2, 3), 2)),
         Rule.GROUP_RULE,
-        f"{ALONE}, but the nodes with 4Gi of memory and 1Gi of hugepages-1Gi are in groups: {{0-1}} {{2-3}}",
+        f"{ALONE}, but the nodes with 4Gi of memory and 1Gi of hugepages-1Gi are in groups: "
+        "nodes 0-1 together, nodes 2-3 together",
     ),
     Case(
         "free on no node",
@@ -96,7 +97,8 @@ HINTS = [
         (((0,), 1), ((1,), 1), ((2,), 1), ((3,), 1)),
         Rule.GROUP_RULE,
         "15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are preferred; enough "
-        "is free, but on nodes that are used individually or in other groups: {0} {1} {2} {3}",
+        "is free, but on nodes that are used individually or in other groups: node 0 alone, "
+        "node 1 alone, node 2 alone, node 3 alone",
         "restricted",
     ),
 ]
@@ -140,8 +142,8 @@ def test_an_amount_that_is_not_a_whole_number_is_not_reported() -> None:
 
 
 TOGETHER = (
-    "10Gi of memory are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
-    "their groups: {0} {1} {2-3}"
+    "10Gi of memory are free only on several NUMA nodes together, but they cannot be combined, as nodes "
+    "in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together"
 )
 IN_USE: Used = (((0,), 1), ((1,), 1), ((2, 3), 1))
 FAILURES = [
@@ -150,7 +152,8 @@ FAILURES = [
         {"memory": 4},
         (((0,), 1), ((2, 3), 1)),
         Rule.GROUP_RULE,
-        "the hint NUMA nodes 0-1 has nodes that are used individually or in other groups: {0} {2-3}",
+        "the hint NUMA nodes 0-1 has nodes that are used individually or in other groups: node 0 alone, "
+        "nodes 2-3 together",
         failure=AllocationFailure.VIOLATES_GROUPS,
         affinity=NodeMask(0b11),
     ),
@@ -159,7 +162,7 @@ FAILURES = [
         {"memory": 4},
         (((0,), 1),),
         Rule.GROUP_RULE,
-        "the hint has nodes that are used individually or in other groups: {0}",
+        "the hint has nodes that are used individually or in other groups: node 0 alone",
         failure=AllocationFailure.VIOLATES_GROUPS,
     ),
     Case(
@@ -213,7 +216,7 @@ FAILURES = [
         Rule.GROUP_RULE,
         "NUMA nodes 0-1, which the hint names, have 9Gi of memory on node 0, 9Gi of memory on node 1 free; "
         "10Gi of memory are free on all NUMA nodes together, but the kubelet only adds nodes to those of the "
-        "hint, and nodes in use stay in their groups: {0} {1} {2-3}",
+        "hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together",
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(0b11),
     ),

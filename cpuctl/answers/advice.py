@@ -32,6 +32,8 @@ class Service(TypedDict):
     """Number of CPUs in the shared pool, for all containers without exclusive CPUs."""
     largestPod: Count
     """Number of CPUs, in whole cores, of the largest additional container that would be admitted."""
+    overlappingPods: Count
+    """Pods with exclusive CPUs that are reserved or also another pod's."""
 
 
 class CurrentSettings(TypedDict):
@@ -199,6 +201,8 @@ class FoundMoves(PlanningHeader, WhyNotPart, NextMove):
     largest: LargestPod | None
     moves: Count | None
     """Number of pods that are evicted and admitted again; null if there is no plan."""
+    sharedCPUs: CPUList
+    """CPUs that the pod would get without moves although they are reserved or another pod's."""
     steps: list[MoveStep]
     minimal: bool
     """Whether it is proven that no plan has fewer moves or, without a plan, that none exists."""

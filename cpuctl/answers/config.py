@@ -326,6 +326,8 @@ class ChangedPods(TypedDict, total=False):
     """
     refusedByBoth: list[PodChange]
     """Other pods, which neither kubelet admits, for the same reason."""
+    podsDiff: str
+    """The command that compares what is not compared here: QoS classes, cgroups and OOM scores."""
 
 
 class VersionsHeader(Header, _Between):

@@ -36,7 +36,7 @@ def print_sources(sources: Sources, style: Style) -> None:
                 note(f"note: not verified {value}", style)
             continue
         if name == UNKNOWN_FLAGS:
-            if style.for_people:
+            if style.for_people and not any(text.startswith(THE_FLAGS) for text in sources.warnings):
                 note(f"note: {THE_FLAGS} are unknown and {value}", style)
             continue
         if name == "skippedObjects" and style.for_people:

@@ -170,7 +170,7 @@ L3 cache, NUMA node and socket, as the kubelet counts them (cpuctl topology show
 --capacity shows what else fits, even without pods; --repeat shows how many copies fit, --compare what changes
 between two kubelets. The number of attempts is limited; the output shows whether the limit was reached.
 
-If a pod is rejected, run cpuctl explain POD with the same options next.
+If a pod is rejected, run cpuctl explain POD with the same input and kubelet options next.
 
 Examples:
 

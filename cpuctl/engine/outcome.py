@@ -57,13 +57,6 @@ CORES_UNKNOWN = (
 """Why it is undetermined what a kubelet does on a machine that was recorded without cores."""
 
 
-CORES_MISCOUNTED = (
-    "if cores differ in size (for example, if a CPU is offline), the kubelet may consider a core free that "
-    "is not (kubernetes issue 124066)"
-)
-"""Why a container can get exclusive CPUs that are reserved or another pod's."""
-
-
 CACHES_UNKNOWN = (
     "L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets instead here, "
     "so the node may choose other CPUs"

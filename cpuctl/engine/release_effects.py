@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _ADMITTED, _UNKNOWN = "admitted", "undetermined: "
+_NO_START = "the kubelet does not start"
 
 
 class PodEffect(NamedTuple):
@@ -80,7 +81,7 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
         PodEffect(pod.full_name, was, becomes)
         for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
     ]
-    # Of the others, what one difference changes is undone by another, such as the default of a gate.
+    # What a difference changes for other pods is undone by another one, such as the default of a gate.
     places = [place for place, each in enumerate(effects) if _differs(each)]
     changed = tuple(effects[place] for place in places)
     refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
@@ -96,6 +97,14 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 
 
+def effects_of_loss(side: ReleaseSide) -> Effects:
+    """Let one kubelet start and admit the pods; the other does not start, whatever the state files are."""
+    before = _outcomes(side.start(side.kubelet), side.pods).pods
+    both = zip(side.pods, before, strict=True)
+    pods = tuple(PodEffect(pod.full_name, was, _NO_START) for pod, was in both if was != _NO_START)
+    return Effects(pods if side.pods else None, (), frozenset(), frozenset())
+
+
 def _differs(effect: PodEffect) -> bool:
     return effect.before != effect.after or effect.before.startswith(_UNKNOWN)
 
@@ -103,7 +112,7 @@ def _differs(effect: PodEffect) -> bool:
 def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:
     if not isinstance(node, Node):
         stated = node.error if isinstance(node, StartRefused) else node.why
-        return _Outcomes(stated, ("the kubelet does not start",) * len(pods))
+        return _Outcomes(stated, (_NO_START,) * len(pods))
     return _Outcomes("", tuple(_outcome(node.admit(pod)) for pod in pods))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
 from cpuctl.answering.plan.plan_document import policy_part
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import STOPS, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
@@ -25,6 +26,7 @@ from cpuctl.fleet.plan_inputs import (
     topology_doubts,
 )
 from cpuctl.fleet.topology_plugin import PluginView, Topologies
+from cpuctl.phrases import named
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -113,6 +115,7 @@ def fleet_plan_document(
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
+    sources.warn(*_shared(planned.found))
     if planner.unnecessary:
         from cpuctl.operations.policies import POLICY_UNUSED
         from cpuctl.phrases import few
@@ -129,6 +132,18 @@ def _stale(planner: FleetPlanner) -> Iterator[str]:
             return
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         yield f"{name}: its NodeResourceTopology does not match the node: {found[0]}{more}"
+
+
+def _shared(found: Iterable[Placed | Everywhere]) -> Iterator[str]:
+    """Name pods that get exclusive CPUs which are reserved or another pod's."""
+    for each in found:
+        for placed in [each] if isinstance(each, Placed) else [share.placed for share in each.shares]:
+            if placed.admission is not None and (taken := CPUSet(placed.admission.taken_from_others)):
+                are = "is" if len(taken) == 1 else "are"
+                yield (
+                    f"pod {each.pod.full_name} gets {named(taken)} on {placed.node}, which {are} reserved or "
+                    "held by another pod (kubernetes issue 124066)"
+                )
 
 
 def _document(

@@ -85,8 +85,7 @@ class StartingState(Record):
 
     def name_of(self, uid: str) -> str:
         """Return the name of a pod, or its UID if the name is unknown."""
-        running = (pod.full_name for pod in self.running if pod.uid == uid)
-        return next(running, "/".join(self.names.get(uid, (uid,))))
+        return "/".join(self.names.get(uid, (uid,)))
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
@@ -305,13 +304,17 @@ def start_from(
 def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     """Let a node that has loaded its state files resume with the pods that run on it."""
     _resume(node, initial, sources)
-    if overlapping := node.cpu.overlapping_pods():
-        from cpuctl.engine.outcome import CORES_MISCOUNTED
+    names = {uid: "/".join(name) for uid, name in initial.names.items()}
+    warn_of_overlaps(node, {**names, **{pod.uid: pod.full_name for pod in initial.running}}, sources)
 
-        pods = (f"{initial.name_of(uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items())
+
+def warn_of_overlaps(node: Node, names: Mapping[str, str], sources: Sources) -> None:
+    """Warn if pods of a node share exclusive CPUs, or have reserved ones; *names* are by the pods' UIDs."""
+    if overlapping := node.cpu.overlapping_pods():
+        pods = [f"{names.get(uid, uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items()]
         sources.warn(
-            "running pods have exclusive CPUs that another pod also holds, or that are reserved: "
-            f"{few(sorted(pods))}: {CORES_MISCOUNTED}"
+            "the exclusive CPUs of some pods are reserved, or another pod holds them, too: "
+            f"{few(sorted(pods))}{node.cpu.overlap_reason}"
         )
 
 

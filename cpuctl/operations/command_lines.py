@@ -167,6 +167,19 @@ def kubelet_command(
     return shlex.join(["cpuctl", *verb, *options])
 
 
+def pods_diff_command(
+    filenames: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str, before: str, after: str
+) -> str:
+    """Write the command line that compares pods of a manifest on two releases, empty if none can.
+
+    It takes a single manifest, and a kubelet's settings only from files and gates.
+    """
+    if len(filenames) != 1 or kubelet.config_dir is not None or kubelet.arguments:
+        return ""
+    verb = ("pods", "diff", file_argument(filenames[0]), option_names.TO, after)
+    return kubelet_command(verb, machine, replace(kubelet, version=before), memory)
+
+
 def fleet_command(
     verb: Sequence[str],
     recordings: Sequence[str],

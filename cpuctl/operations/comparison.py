@@ -68,6 +68,9 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     requested = [_requested(text) for text in texts]
     sources = planner.planning.sources
     one, other = (_side(planner, each, sources) for each in requested)
+    found = one.sources.warnings, other.sources.warnings
+    for name, own, others in (("A", *found), ("B", *reversed(found))):
+        sources.warn(*(text if text in others else f"{name}: {text}" for text in own))
     if all(each.file for each in requested):
         sources.assumed_configuration = ""
         sources.add("kubeletConfiguration", ", ".join(each.file for each in requested), "given")
@@ -104,8 +107,9 @@ def compare_unloaded(
             sides.append((Side(settings=requested.text, version=version, sources=own, start=start), None))
         else:
             planner = planner_of(planning)
-            sides.append((_side(planner, requested, own), planner))
-            sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
+            side = _side(planner, requested, own)
+            sides.append((side, planner))
+            sources.warn(*own.warnings, *side.sources.warnings)
     return tuple(sides)
 
 
@@ -206,7 +210,7 @@ def _setup(planner: Planner, requested: _Side, sources: Sources) -> KubeletSetup
 
 
 def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
-    """Plan with some settings; warnings that both sides have are reported once."""
+    """Plan with some settings; warnings go to the side's own sources."""
     own = Sources()
     own.entries |= sources.entries
     setup = _setup(planner, requested, own)
@@ -223,7 +227,6 @@ def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
-    sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
     side = side._replace(plan=plan, fragmentation=_fragmentation(plan))
     return _with_command(side, planner, requested, plan)
 

@@ -273,8 +273,9 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
     changes, starts, other = compare_versions(source, loaded, target, states)
     effects, trial = None, ReleaseTrial(source, states, running, inputs.incoming, inputs.node)
-    if other is not None and not trial.is_empty:
-        effects = trial.effects((loaded, other), changes, sources)
+    if not trial.is_empty:
+        releases = None if other is None else (loaded, other)
+        effects = trial.effects(releases, changes, sources) if releases else trial.alone(loaded, sources)
     sources.add_unrecorded(
         target.minor, ("the configuration", "state files") if states else ("the configuration",)
     )

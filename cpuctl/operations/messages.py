@@ -52,6 +52,7 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
             else:
                 search.omitted += 1
     _leave_out_reasons(search)
+    _leave_out_repeated(search)
     return search
 
 
@@ -64,6 +65,20 @@ def _leave_out_reasons(search: MessageSearch) -> None:
             and values[key] <= values[other]
             and " " in search.found[other].recognized.found
             for other in search.found
+        ):
+            del search.found[key]
+
+
+def _leave_out_repeated(search: MessageSearch) -> None:
+    """Leave out messages that another one repeats with the same values, and with the pod or container."""
+    for key, each in [*search.found.items()]:
+        one = each.recognized
+        if any(
+            other[:-2] == key[:-2]
+            and other != key
+            and one.pod in ("", by.recognized.pod)
+            and one.container in ("", by.recognized.container)
+            for other, by in search.found.items()
         ):
             del search.found[key]
 

@@ -52,10 +52,20 @@ class ReleaseTrial(NamedTuple):
             own.entries.update(sources.entries)
         old, new = (self._side(*each, devices) for each in zip(releases, owns, strict=True))
         effects = effects_of((old, new), names)
-        for own in owns:  # a kubelet starts once for each difference: its warnings are repeated
-            sources.warn(*own.warnings)
+        # A kubelet starts once for each difference: its warnings are repeated.
+        for loaded, own, other in zip(releases, owns, reversed(owns), strict=True):
+            name = f"kubelet {loaded.kubelet.version}"
+            sources.warn(*(text if text in other.warnings else f"{name}: {text}" for text in own.warnings))
             sources.unrecorded |= own.unrecorded
         return effects
+
+    def alone(self, loaded: LoadedKubelet, sources: Sources) -> Effects:
+        """Let a kubelet start and decide, if that of the other release cannot load its configuration."""
+        from cpuctl.engine.release_effects import effects_of_loss
+        from cpuctl.inputs.machine import load_devices
+
+        devices = load_devices(self.node.devices, sources, info=self.source.info)
+        return effects_of_loss(self._side(loaded, sources, devices))
 
     def _side(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> ReleaseSide:
         from cpuctl.inputs.pods import as_granted

@@ -41,6 +41,15 @@ def codes(node: NodeTree, *checks: str) -> dict[str, str]:
     return {finding.code: finding.detected for finding in node.findings(*checks)}
 
 
+def test_offline_cpus_are_no_part_of_a_difference() -> None:
+    node = clean_node()
+    without_cpu_5(node)
+    node.cpuset(node.server, cpus="2-3,5", effective="2-3", mems="0")
+    (finding,) = [each for each in node.findings() if each.code == "cpuset-differs"]
+    assert "may run on 2-3" in finding.message
+    assert finding.detected == "2-3"
+
+
 @pytest.mark.parametrize("version", [2, 1])
 def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     """Version 2 keeps it configured, version 1 has lost it for good: neither is a separate finding."""

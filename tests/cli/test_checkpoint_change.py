@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.records import replace
-from tests.cli.conftest import Cpuctl, Result
+from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
 from tests.support.state_files import (
@@ -50,6 +50,7 @@ def on(machine: str) -> tuple[str, ...]:
 
 ON_36 = on(MACHINE)
 PODS = ("--pods", "running.json")
+RECORDED = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")
 RESERVED = KUBELET.replace("0,8", "0-1,8-9")
 STRICT = f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true"
 
@@ -208,6 +209,27 @@ def test_a_repaired_file_is_not_repaired_again(checkpoint: Checkpoint) -> None:
     again = answer(checkpoint("repair", "new", *ON_36, *PODS, "-o", "json"))
     assert again["outcome"] == "Unchanged"
     assert [file["actions"] for file in again["files"]] == [[], []]
+
+
+@pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
+def test_new_checksums_are_those_of_the_new_files(
+    case: Case, checkpoint: Checkpoint, directory: Path
+) -> None:
+    """They cover what is repaired, not what was read."""
+    result = answer(checkpoint(*case.words, "--write-state", "new", "-o", "json"))
+    for file in result["files"]:
+        for action in file["actions"]:
+            if action["kind"] == "checksum":
+                assert f'"checksum":{action["after"]}}}' in written(directory, file["file"])
+
+
+def test_without_a_configuration_a_policy_is_only_the_default(checkpoint: Checkpoint) -> None:
+    result = answer(checkpoint("verify", "fine", "-m", RECORDED, *V36, "-o", "json"))
+    found = {each["code"]: each for each in result["findings"]}
+    finding = found["policy-differs"]
+    assert finding["severity"] == "warning"
+    assert "no kubelet configuration was found" in finding["message"]
+    assert finding["fix"] == "pass the configuration: --kubelet-config FILE"
 
 
 def test_containers_keep_the_cpus_that_are_still_allowed(checkpoint: Checkpoint, directory: Path) -> None:

@@ -40,6 +40,17 @@ def test_a_reason_is_left_out_beside_its_message(cpuctl: Cpuctl) -> None:
     assert [each["text"] for each in json.loads(alone.out)["messages"]] == ["OutOfmemory"]
 
 
+def test_one_rejection_on_two_lines_is_one_message(cpuctl: Cpuctl) -> None:
+    """A manager logs the container, and the kubelet the pod, with the same text."""
+    log = (
+        f'E1 x.go:1] "no" pod="shop/db" containerName="main" err="{SMT}"\n'
+        f'E1 x.go:2] "no" pod="shop/db" err="{SMT}"\nE1 x.go:2] "no" pod="shop/web" err="{SMT}"\n'
+    )
+    answer = cpuctl("explain", "--message", "-", "-o", "json", stdin=log.encode())
+    found = json.loads(answer.out)["messages"]
+    assert [(each["pod"], each["container"]) for each in found] == [("shop/db", "main"), ("shop/web", None)]
+
+
 def test_bytes_that_are_not_text_do_no_harm(cpuctl: Cpuctl) -> None:
     answer = cpuctl("explain", "--message", "-", stdin=b"\xff\x00\x1b[31m default cpuset cannot be empty\n")
     assert answer.code == 0

@@ -6,13 +6,18 @@ CPU 15 of one node and CPU 31 of the other are offline.
 from __future__ import annotations
 
 import json
+import tarfile
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
 
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
-from tests.cli.conftest import Cpuctl
+from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.state_files import V36
 
 TWO, EIGHT = "fixtures/nodes/v2-2-numa", "fixtures/nodes/hybrid-8-numa"
 ISSUE = "kubernetes issue 124066"
@@ -41,7 +46,7 @@ def test_explain_warns_like_plan(cpuctl: Cpuctl) -> None:
 
 
 def test_running_pods_that_share_exclusive_cpus_are_named(cpuctl: Cpuctl) -> None:
-    named = "reserved: shop/database (CPU 2), telco/gateway (CPU 2): if cores differ in size"
+    named = "holds them, too: shop/database (CPU 2), telco/gateway (CPU 2): if cores or sockets differ"
     for command in ("plan", "explain"):
         result = cpuctl(command, *again(TWO), "-T", "a=1/1,1Mi")
         assert result.err.count(named) == 1, result.err
@@ -77,3 +82,95 @@ def test_rejected_pods_take_no_cpus(cpuctl: Cpuctl) -> None:
     rejected = {pod["name"] for pod in plan["pods"] if pod["outcome"] == "Rejected"}
     assert rejected
     assert not [each for each in plan["warnings"] if each["pod"].partition("/")[2] in rejected]
+
+
+def pods_json(path: Path, sizes: Mapping[str, int]) -> str:
+    """Write running Guaranteed pods with these CPUs."""
+    items = []
+    for name, cpus in sizes.items():
+        amounts = {"cpu": cpus, "memory": "1Mi"}
+        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
+        metadata = {"name": name, "namespace": "d", "uid": name}
+        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+SINGLE = """apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: 0-1
+topologyManagerPolicy: single-numa-node
+evictionHard: {memory.available: 16Mi}
+failCgroupV1: false
+"""
+
+
+def test_no_setting_is_proposed_after_which_running_pods_share_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With the policy none, both running pods would get CPU 2 again."""
+    (tmp_path / "k.yaml").write_text(SINGLE)
+    pods = pods_json(tmp_path / "pods.json", {"p1": 2, "p2": 2})
+    node = ("-m", f"{TWO}/node.tar.xz", "--state", "none", "--kubelet-config", str(tmp_path / "k.yaml"))
+    words = ("explain", "c", *node, "--pods", pods, "-T", "c=8/8,1Mi")
+    answer = answer_of(cpuctl, *words)
+    settings = [each["change"]["after"] for each in answer["suggestions"] if each["kind"] == "setting"]
+    assert settings == ["best-effort"]
+    pods = pods_json(tmp_path / "more.json", {"p1": 2, "p2": 3, "p3": 5, "p4": 3})
+    answer = answer_of(cpuctl, "explain", "d/p4", *node, "--pods", pods)
+    assert answer["pod"]["outcome"] == "Rejected"
+    (search,) = [each for each in answer["searches"] if each["kind"] == "setting"]
+    assert (search["found"], search["excluded"]) == (0, "where pods would share exclusive CPUs")
+
+
+def test_other_commands_name_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    node, new = again(EIGHT), ("-T", "a=3/3,10Mi")
+    taken = "CPU 2, which it gets, is reserved or held by another pod"
+    assert taken in cpuctl("advise", *node, *new, "--defragment").out
+    assert answer_of(cpuctl, "advise", *node, *new, "--defragment")["sharedCPUs"] == "2"
+    compared = cpuctl("plan", *node, *new, "--compare", ".", "restricted").out
+    assert "\nA: warning: pod default/a gets CPU 2, which is" in compared
+    assert "B: warning" not in compared
+    few = ("advise", *node, *new, "--budget", "9")
+    assert answer_of(cpuctl, *few)["current"]["service"]["overlappingPods"] == 2
+    assert "With the current settings" in cpuctl(*few).out
+    resized = cpuctl("resize", *again(TWO), "--set", "shop/database:cpu=4")
+    assert "holds them, too: shop/database (CPU 2), telco/gateway (CPU 2)" in resized.err
+
+
+def test_a_replay_names_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    timeline = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Timeline",
+        "machine": str(ROOT / TWO / "node.tar.xz"),
+        "kubelet": {"version": "1.36", "config": {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}},
+        "pods": ["a=2,1Mi"],
+        "events": [{"at": "0s", "admit": "a"}],
+        "until": "1s",
+    }
+    (tmp_path / "t.yaml").write_text(json.dumps(timeline))
+    result = cpuctl("replay", str(tmp_path / "t.yaml"), columns=160)
+    assert "is admitted: a 0-1; CPU 0 is reserved or held by another pod" in result.out, result.err
+
+
+def test_a_fleet_names_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "hybrid").mkdir()
+    with tarfile.open(ROOT / EIGHT / "node.tar.xz") as archive:
+        archive.extractall(tmp_path / "hybrid", filter="data")
+    for state in tmp_path.rglob("*_state"):
+        state.unlink()
+    pods = ("-T", "d=2/2,1Mi", "-T", "g=4/4,1Mi", "-T", "a=3/3,10Mi")
+    result = cpuctl("fleet", "plan", str(tmp_path), *pods)
+    assert "warning: pod default/a gets CPU 2 on hybrid, which is reserved or held by" in result.err
+
+
+def test_a_given_state_is_not_blamed_on_cores_of_one_size(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A state file may assign a CPU twice, whatever the machine, also to a pod that no longer runs."""
+    (tmp_path / "k.yaml").write_text(SINGLE)
+    pods = pods_json(tmp_path / "pods.json", {"p1": 1})
+    entries = {"p1": {"c": CPUSet.parse("2")}, "gone": {"c": CPUSet.parse("2")}}
+    state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse("0-1,3-7"), entries=entries)
+    (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state, V36))
+    node = ("-m", "synthetic:1s1n8c1t,mem=4Gi", "--kubelet-config", str(tmp_path / "k.yaml"))
+    result = cpuctl("plan", *node, "--state", str(tmp_path), "--pods", pods, "-T", "a=1/1,1Mi")
+    assert "holds them, too: d/p1 (CPU 2), gone (CPU 2)\n" in result.err
+    assert "differ in size" not in result.err

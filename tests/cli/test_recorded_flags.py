@@ -175,6 +175,15 @@ def test_flags_of_etc_sysconfig_are_used_below_a_root(tmp_path: Path, cpuctl: Cp
         assert sources["unitFiles"]["value"].endswith("/etc/sysconfig/kubelet")
 
 
+def test_a_warning_about_unknown_flags_is_not_repeated_as_a_note(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    state = {"var/lib/kubelet/cpu_manager_state": '{"policyName":"none","defaultCpuSet":"","checksum":1}'}
+    config = {"var/lib/kubelet/config.yaml": f"{HEAD}maxPods: 9\n"}
+    root = str(written(small_machine() | config | state, tmp_path / "node"))
+    result = cpuctl("checkpoint", "repair", "--kubelet-version", "1.36", "--root", root, "--yes")
+    assert result.err.count("the kubelet's flags are unknown") == 1, result.err
+    assert "warning: the kubelet's flags are unknown" in result.err
+
+
 @pytest.mark.parametrize("kind", ["directory", "capture"])
 def test_the_file_with_an_invalid_flag_is_named(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     """With its line, and with both places if the flag is set twice; flags in comments do not count."""

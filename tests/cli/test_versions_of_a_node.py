@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,49 @@ def test_a_difference_that_another_one_undoes_affects_no_pod(cpuctl: Cpuctl) -> 
     node = "fixtures/nodes/v2-2-numa"
     words = ("-m", f"{node}/node.tar.xz", "--pods", f"{node}/pods.json", "--state", "none")
     result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35")
-    assert "The result for these pods is the same." in result.out
+    assert "Admission, CPUs and memory of these pods are the same." in result.out
     assert "(affects these pods)" not in result.out
+
+
+def test_pods_are_admitted_if_the_other_kubelet_cannot_load_its_flags(cpuctl: Cpuctl) -> None:
+    """Nodes of kubeadm have such a flag up to 1.34."""
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    flag = ("--kubelet-args", "--pod-infra-container-image=registry.k8s.io/pause:3.10")
+    words = ("config", "versions", *node, *flag, "--from", "1.32", "--to", "1.35")
+    result = cpuctl(*words, "-T", "a=4/4,1Gi")
+    assert "\ndefault/a\n  1.32: admitted: a CPUs 2-5\n  1.35: the kubelet does not start\n" in result.out
+    failing = ("--kubelet-args", "--max-pods=-1 --pod-infra-container-image=x")
+    result = cpuctl("config", "versions", *node, *failing, *words[-4:], "-T", "a=4/4,1Gi")
+    assert "The pods were not compared: neither kubelet would start." in result.out
+
+
+def test_the_command_that_compares_the_rest_of_pods_works(cpuctl: Cpuctl) -> None:
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    words = (
+        "config",
+        "versions",
+        *node,
+        "-f",
+        "fixtures/pods/database.yaml",
+        "--from",
+        "1.32",
+        "--to",
+        "1.35",
+    )
+    line = next(line for line in cpuctl(*words).out.splitlines() if line.startswith("To compare their"))
+    result = cpuctl(*shlex.split(line.partition(": ")[2])[1:])
+    assert (result.code, "cpu.max" in result.out) == (0, True)
+    assert "podsDiff" not in json.loads(cpuctl(*words, "-f", "fixtures/pods/report.yaml", "-o", "json").out)
 
 
 def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
@@ -127,7 +169,7 @@ def test_releases_can_be_compared_on_an_empty_node(ask: Ask) -> None:
     ask("plan", "-q", "-T", "a=2/2,1Gi", "--kubelet-version", "1.36", "--write-state", "s")
     words = ("config", "versions", "--from", "1.35", "--to", "1.36", "-T", "b=2/2,1Gi", "--state", "none")
     compared = ask(*words)
-    assert "The result for these pods is the same." in compared.out
+    assert "Admission, CPUs and memory of these pods are the same." in compared.out
     assert "Not checked: state files" not in compared.out
     audited = ask("checkpoint", "verify", "none")
     assert (audited.code, audited.err.splitlines()[0]) == (
@@ -189,7 +231,7 @@ def test_pods_that_neither_kubelet_admits_are_listed_with_the_reason(cpuctl: Cpu
 def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None:
     words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
     assert "undetermined: requests openshift.io/fronthaul" in cpuctl(*words).out
-    assert "The result for these pods is the same." in cpuctl(*words, "--assume-devices").out
+    assert "Admission, CPUs and memory of these pods are the same." in cpuctl(*words, "--assume-devices").out
 
 
 def test_devices_may_come_from_standard_input(cpuctl: Cpuctl) -> None:

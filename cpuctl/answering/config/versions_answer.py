@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     CheckOf = Callable[[str], str]
     """Writes the command that checks the same configuration for a kubelet version."""
+    DiffOf = Callable[[str, str], str]
+    """Writes the command that compares the pods' manifest on two releases, empty if no command can."""
 
 
 def versions_document(
-    comparison: Comparison, header: answers.Header, check_of: CheckOf, *, everything: bool
+    comparison: Comparison, header: answers.Header, check_of: CheckOf, diff_of: DiffOf, *, everything: bool
 ) -> answers.ComparedVersions:
     """Describe the differences between two releases; *everything*, or those that affect the configuration."""
     versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
@@ -55,6 +57,8 @@ def versions_document(
     if effects is not None and effects.pods is not None:
         pods["pods"] = [_pod(each) for each in effects.pods]
         pods["refusedByBoth"] = [_pod(each) for each in effects.refused]
+        if command := diff_of(*versions):
+            pods["podsDiff"] = command
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",

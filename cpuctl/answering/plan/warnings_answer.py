@@ -9,7 +9,6 @@ from cpuctl.answering.memory_answer import huge_page_warnings
 from cpuctl.answering.topology.devices_answer import device_warnings
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.memory.manager_start import wrapped_amounts
-from cpuctl.engine.outcome import CORES_MISCOUNTED
 from cpuctl.engine.placement import PoolWarning
 from cpuctl.phrases import named
 from cpuctl.quantity import Format, Quantity
@@ -54,19 +53,11 @@ def cpu_warnings(node: Node, admission: Admission) -> Iterator[PlanWarning]:
         }
     if taken := admission.taken_from_others:
         cpus = CPUSet(taken)
-        are = "is" if len(cpus) == 1 else "are"
-        text = (
-            f"pod {name} gets {named(cpus)}, which {are} reserved or held by another pod: {CORES_MISCOUNTED}"
-        )
-        if taken & _missed_at_restart(node):
+        are, why = "is" if len(cpus) == 1 else "are", node.cpu.overlap_reason
+        text = f"pod {name} gets {named(cpus)}, which {are} reserved or held by another pod{why}"
+        if node.policy is not None and taken & node.policy.reserved:
             text += "; the kubelet does not restart with its own cpu_manager_state"
         yield {"pod": name, "takenCPUs": str(cpus), "message": text}
-
-
-def _missed_at_restart(node: Node) -> int:
-    """Return the reserved CPUs that a restarting kubelet expects in the shared pool."""
-    policy = node.policy
-    return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
 
 
 def _wrapped_memory(admission: Admission) -> Iterator[PlanWarning]:

@@ -1,6 +1,7 @@
 """``cpuctl config versions``: what another release of the kubelet changes for a configuration."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.records import replace
 
 app = command_group()
 
@@ -110,10 +112,9 @@ def versions(
     from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
     from cpuctl.documents.files import file_argument
-    from cpuctl.operations.command_lines import kubelet_command
+    from cpuctl.operations.command_lines import kubelet_command, pods_diff_command
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
     from cpuctl.operations.plan_inputs import NodeOptions
-    from cpuctl.records import replace
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     kubelet = KubeletInputs(
@@ -141,6 +142,7 @@ def versions(
         emit(uncompared_document(comparison, sources, check_of), style)
         raise typer.Exit(EXIT_NO)
     header = answer_header(comparison.loaded, sources)
-    document = versions_document(comparison, header, check_of, everything=everything)
+    diff_of = partial(pods_diff_command, filename, machine, kubelet, memory)
+    document = versions_document(comparison, header, check_of, diff_of, everything=everything)
     print_sources(sources, style)
     emit(document, style)

@@ -32,7 +32,7 @@ class Service(NamedTuple):
     used by one container that does not share them. ``crossings`` sums the uncore caches beyond the first over
     the containers with their own CPUs; None if the caches are not recorded. ``shared_pool`` is the number of
     CPUs for all other containers, ``largest`` the most CPUs, in whole cores, that one more container is
-    admitted with.
+    admitted with. ``overlapping`` counts pods whose exclusive CPUs are reserved or also another pod's.
     """
 
     admitted: int
@@ -43,6 +43,7 @@ class Service(NamedTuple):
     crossings: int | None
     shared_pool: int
     largest: int
+    overlapping: int = 0
 
     def beats(self, other: Service) -> bool:
         """Return whether this result is at least as good in all that counts, and better in something."""
@@ -56,7 +57,7 @@ class Service(NamedTuple):
 
     @property
     def _gains(self) -> tuple[int, ...]:
-        return self.admitted, self.on_one_node, self.memory_too, self.cores
+        return -self.overlapping, self.admitted, self.on_one_node, self.memory_too, self.cores
 
     @property
     def _rest(self) -> tuple[int, ...]:
@@ -81,6 +82,7 @@ def service_of(node: Node, admissions: Sequence[Admission]) -> Service:
         else sum(sum(bool(each.cpus & mask) for mask in caches.values()) - 1 for each in placements),
         shared_pool=node.state.default.bit_count(),
         largest=most_requested(node, node.topology.cpus_per_core or 1),
+        overlapping=len(node.cpu.overlapping_pods()),
     )
 
 

@@ -39,6 +39,10 @@ CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 """Hints under ``cpu``: None for no preference, an empty list if no hint can be right."""
 
 _STAGE = "cpuManagerStart"
+_MISCOUNTED = (
+    "if cores or sockets differ in size (for example, if a CPU is offline), the kubelet may consider some "
+    "free that are not (kubernetes issue 124066)"
+)
 
 
 class CPUProvider(Copied):
@@ -258,12 +262,25 @@ class CPUProvider(Copied):
         """
         if self.policy is None:
             return 0
-        own = self.state.held_by(uid)
-        doubtful = own & (self.policy.reserved | ~before | self.state.doubly_assigned)
+        state = self.state
+        own, pools = state.held_by(uid), state.pod_entries
+        doubtful: int = own
+        if uid not in pools:
+            doubtful &= reduce(or_, pools.values(), self.policy.reserved | ~before | state.doubly_assigned)
         if not doubtful:
             return 0
-        others = (self.state.held_by(other) for other in self.state.owners if other != uid)
+        others = (state.held_by(other) for other in state.owners if other != uid)
         return doubtful & reduce(or_, others, self.policy.reserved)
+
+    @property
+    def overlap_reason(self) -> str:
+        """Why exclusive CPUs may be reserved or another pod's, after a colon.
+
+        It is empty if only a given state can be the reason.
+        """
+        topology = self.policy.topology if self.policy else None
+        uneven = topology is not None and (topology.has_uneven_cores or topology.has_uneven_sockets)
+        return f": {_MISCOUNTED}" if uneven else ""
 
     def overlapping_pods(self) -> dict[str, int]:
         """Return, by UID, the pods with CPUs (masks) that are also reserved or another pod's."""

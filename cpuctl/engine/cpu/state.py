@@ -43,7 +43,7 @@ def delay_of(pod: StoredPod, rules: DelayRules) -> int:
 
 
 class _Joined(Record):
-    """The CPUs that containers hold (``once``), and those of several (``twice``), valid for *of* only."""
+    """The CPUs of containers (``once``), and those of several pods (``twice``), valid for *of* only."""
 
     of: Mapping[str, Mapping[str, CPUMask]] | None
     once: CPUMask
@@ -56,9 +56,9 @@ _NOTHING = _Joined(None, NO_CPUS, NO_CPUS)
 def _join(assignments: Mapping[str, Mapping[str, CPUMask]]) -> _Joined:
     once = twice = NO_CPUS
     for held in assignments.values():
-        for cpus in held.values():
-            twice |= once & cpus
-            once |= cpus
+        cpus = reduce(or_, held.values(), NO_CPUS)
+        twice |= once & cpus
+        once |= cpus
     return _Joined(assignments, once, twice)
 
 
@@ -67,7 +67,7 @@ def _joined_with(joined: _Joined, cpus: CPUMask) -> _Joined:
 
 
 def _joined_without(joined: _Joined, cpus: CPUMask) -> _Joined:
-    """Remove CPUs; if several containers held one of them, all are counted again on the next request."""
+    """Remove CPUs; if several pods held one of them, all are counted again on the next request."""
     return _NOTHING if cpus & joined.twice else _Joined(joined.of, joined.once & ~cpus, joined.twice)
 
 
@@ -109,7 +109,7 @@ class CPUManagerState(Changeable):
 
     @property
     def doubly_assigned(self) -> CPUMask:
-        """The CPUs that are recorded for several containers, which may be of one pod."""
+        """The CPUs that are recorded for containers of several pods."""
         return self._up_to_date.twice
 
     @property
@@ -133,7 +133,8 @@ class CPUManagerState(Changeable):
     def assign(self, uid: str, container: str, cpus: CPUMask) -> None:
         """Record a container's exclusive CPUs; the first ones become its baseline."""
         held, joined = self.assignments.get(uid, {}), self._joined
-        self._joined = _NOTHING if container in held else _joined_with(joined, cpus)
+        added = cpus & ~reduce(or_, held.values(), NO_CPUS)
+        self._joined = _NOTHING if container in held else _joined_with(joined, added)
         self.assignments[uid] = {**held, container: cpus}
         guaranteed = self.baselines.get(uid, {})
         self.baselines[uid] = {**guaranteed, container: guaranteed.get(container, cpus)}
@@ -203,12 +204,11 @@ class CPUManagerState(Changeable):
     def _release(self, uid: str, gone: AbstractSet[str]) -> CPUMask:
         """Release what some containers of a pod hold, all together: a file may name thousands."""
         held, left = self.assignments[uid], _without(gone, self.assignments[uid])
-        cpus = reduce(or_, (held[name] for name in gone))
+        used = reduce(or_, left.values(), NO_CPUS)
+        cpus = reduce(or_, (held[name] for name in gone)) & ~used
         self._joined = _joined_without(self._joined, cpus)
         if uid in self.pod_entries:
             cpus = NO_CPUS if left else self.pod_entries.pop(uid)
-        for used in left.values():
-            cpus &= ~used
         self.default |= cpus
         self._call_off(uid, gone)
         guaranteed = self.baselines.pop(uid, None)

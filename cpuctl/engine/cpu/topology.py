@@ -100,6 +100,16 @@ class CPUTopology(Record):
         """Average CPUs per uncore cache, rounded down; 0 without caches."""
         return self.num_cpus // self.num_uncore_caches if self.uncore_caches else 0
 
+    @property
+    def has_uneven_cores(self) -> bool:
+        """Whether some core does not have the average number of CPUs."""
+        return any(cpus.bit_count() != self.cpus_per_core for cpus in self.cores.values())
+
+    @property
+    def has_uneven_sockets(self) -> bool:
+        """Whether some socket does not have the average number of CPUs."""
+        return any(cpus.bit_count() != self.cpus_per_socket for cpus in self.sockets.values())
+
     @cached_property
     def numa_first(self) -> bool:
         """Whether pickers sort NUMA nodes above sockets: there are at least as many sockets as nodes."""

@@ -61,7 +61,7 @@ _OF_RULE = {
 }
 _ALLOCATED_BEFORE = KnownDefect(
     "the resource managers run before this check: the pod has already been allocated resources",
-    "kubelet v1.36 pkg/kubelet/kubelet.go",
+    "kubelet source, pkg/kubelet/kubelet.go",
 )
 _CORES_BEFORE_ASSIGNMENT = KnownDefect(
     "the container already has its CPUs, but full-pcpus-only is checked first: a running pod can "
@@ -70,7 +70,7 @@ _CORES_BEFORE_ASSIGNMENT = KnownDefect(
 )
 _CORES_ON_AVERAGE = KnownDefect(
     "CPUs per core is an average, rounded down: with cores of different size or offline CPUs it is wrong",
-    "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
+    "kubelet source, pkg/kubelet/cm/cpumanager/topology/topology.go",
 )
 _WHOLE_GROUPS = KnownDefect(
     "distribute-cpus-across-numa counts single CPUs but allocates whole cores: it loops forever if the "
@@ -85,7 +85,7 @@ _WALKS_ALL_SETS = KnownDefect(
 _NO_HINT_IS_ANY = KnownDefect(
     "if the Memory Manager has no hint at all, it does not influence the choice of NUMA nodes either: "
     "the pod is only rejected when memory is allocated",
-    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    "kubelet source, pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 _DIVIDED_AGAIN = (
     "a pod with pod-level resources is allocated again when the kubelet restarts, as if it held "
@@ -95,7 +95,7 @@ _WRAPPED = KnownDefect(
     "a container requests memory or huge pages that the pod's spec.resources does not set: what is left "
     "for the shared containers is not 0 but wraps around to 2^64 minus the request, which is "
     "written to memory_manager_state",
-    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    "kubelet source, pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 _BOOKS = "the kubelet's sums are unsigned and wrap around, so it hands out memory that does not exist"
 _STAYS_TAKEN = KnownDefect(
@@ -135,7 +135,7 @@ def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -
     if decision.rule in (Rule.WHOLE_CORES, Rule.FREE_CORES):
         if replay.before.cpu.state.assigned(pod.uid, decision.container) is not None:
             yield _CORES_BEFORE_ASSIGNMENT
-        if _uneven(replay.before):
+        if replay.before.topology.has_uneven_cores:
             yield _CORES_ON_AVERAGE
     if (
         isinstance(verdict, KubeletFault)
@@ -191,14 +191,10 @@ def _wrapped_sums(replay: Replay) -> Iterator[KnownDefect]:
         yield KnownDefect(text, _WRAPPED.reference)
 
 
-def _uneven(node: Node) -> bool:
-    sizes = {cpus.bit_count() for cpus in node.topology.cores.values()}
-    return sizes != {node.topology.cpus_per_core}
-
-
 # Which release introduced the rule behind a decision, and which one fixes or changes it.
 
 
+_DEPENDS = "this answer depends on the release"
 MOST_PODS = 64
 """With more pods than this, replaying a scenario for every difference takes too long."""
 
@@ -207,7 +203,6 @@ _OF_WORDS = frozenset({"lowers_oom_scores_of_sidecars", "reports_missing_cpu_cou
 _OF_INIT_CONTAINERS = frozenset(
     {"ignores_missing_devices_of_inits", "keeps_sidecars_apart", "knows_sidecars"}
 )
-_DEPENDS = "this answer depends on the release"
 _OF_POD_LEVEL = frozenset({"skips_pod_level_pods"})
 
 

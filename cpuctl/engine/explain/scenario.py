@@ -16,6 +16,9 @@ from cpuctl.records import Record
 REMEMBERED = 256
 """How many pods back a replay can be resumed; each costs a copy of the node."""
 
+SHARED = "where pods would share exclusive CPUs"
+"""The choices that are left out if they admit a pod, but with CPUs that are reserved or another pod's."""
+
 Starter = Callable[[Kubelet], StartResult]
 """Function that starts a kubelet on the scenario's machine, from its files and with any running pods."""
 
@@ -79,6 +82,12 @@ class SearchBudget:
         """Return whether *wanted* more runs stay within the bound."""
         self.cut |= self.made + wanted > self.bound
         return not self.cut
+
+    def reaches(self, scenario: Scenario, admission: Admission) -> bool:
+        """Return whether a decision meets the goal; if only shared CPUs are in the way, they are left out."""
+        if isinstance(admission.verdict, Admitted) and not admission.is_sound:
+            self.left_out = self.left_out or SHARED
+        return scenario.is_met_by(admission)
 
     def admit(self, node: Node, pod: StoredPod) -> Admission:
         """Let a node decide on a pod."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl import option_names
 from cpuctl.audit.commands import bring_online
 from cpuctl.checkpoints.cpu_state import write_cpu_state
-from cpuctl.checkpoints.inspection import readable_part
+from cpuctl.checkpoints.inspection import inspect_state, readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
@@ -85,7 +86,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
     findings = verdict.findings
     if _is_unconfigured(verdict.start):
         # Without the configuration nothing is repaired.
-        findings = tuple(replace(each, fix=each.fix.replace(REPAIR, _CONFIGURED)) for each in findings)
+        findings = tuple(map(_unconfigured, findings))
     elif (blocked := _in_the_way(case, verdict)) is not None:
         findings = tuple(_unblocked(each, *blocked) for each in findings)
     offline = case.host.source.machine.offline
@@ -94,6 +95,19 @@ def advised(case: CheckpointCase) -> StateVerdict:
 
 def _is_unconfigured(outcome: object) -> bool:
     return isinstance(outcome, Undetermined) and outcome.text.startswith(NO_CONFIGURATION)
+
+
+def _unconfigured(finding: StateFinding) -> StateFinding:
+    """Propose passing the configuration; without it, the kubelet's policy is only the default."""
+    if finding.code == "policy-differs":
+        return replace(
+            finding,
+            severity=Severity.WARNING,
+            message=f'the file was written with policy "{finding.detected}", and no kubelet configuration '
+            f'was found: "{finding.expected}" is the default',
+            fix=f"pass the configuration: {option_names.KUBELET_CONFIG} FILE",
+        )
+    return replace(finding, fix=finding.fix.replace(REPAIR, _CONFIGURED))
 
 
 def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
@@ -152,9 +166,11 @@ def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before
     if isinstance(result, NotRepaired):
         return _refused(state, Refused(result.reason, result.advice))
     unread = state.file_name in before.refusals and not result.actions and not recovered
-    actions = (*recovered, *result.actions, *_formal(readable, unread=unread))
-    text = _written(result.state, case) if actions else state.text
-    return FileChange(file_name=state.file_name, state=readable, text=text, actions=actions)
+    text = _written(result.state, case)
+    actions = (*recovered, *result.actions, *_formal(readable, text, unread=unread))
+    return FileChange(
+        file_name=state.file_name, state=readable, text=text if actions else state.text, actions=actions
+    )
 
 
 def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> FileChange:
@@ -166,9 +182,8 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
         return change
     if isinstance(found.state, PodsStateFile) and state.file_name in PODS_FILES:
         text = write_pods_state(found.state, case.reader)
-        return replace(change, text=text, actions=tuple(_formal(state, unread=True)))
-    actions = _formal(state, unread=False)
-    if found.resummed and actions:
+        return replace(change, text=text, actions=tuple(_formal(state, text, unread=True)))
+    if found.resummed and (actions := _formal(state, found.resummed, unread=False)):
         return replace(change, text=found.resummed, actions=tuple(actions))
     if failure == "goesOn":
         return change
@@ -250,18 +265,19 @@ def _named(
     return Repaired(replace(found, entries=entries), tuple(actions))
 
 
-def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
-    """List the formal defects of a file for which it must be written again.
+def _formal(state: StateInput, text: str, *, unread: bool) -> list[RepairAction]:
+    """List the formal defects of a file for which it must be written again, as *text*.
 
     *unread*: the kubelet refuses it although its content is correct.
     """
     found = state.inspection
+    written = {each.name: str(each.written) for each in inspect_state(text, state.file_name).checksums}
     actions = [
         RepairAction(
             did=ActionKind.CHECKSUM,
             reason=f"{each.name} does not match the content",
             before=str(each.written),
-            after=str(each.right),
+            after=written.get(each.name, ""),
         )
         for each in found.checksums
         if not each.ok

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.topology_manager import HintRound, Merged
 from cpuctl.engine.node_fit import Allocatable, check_fit
@@ -17,6 +18,7 @@ from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.effects import most_requested
 from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.phrases import named
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.requests import pod_requests
@@ -159,7 +161,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     match admission.verdict:
         case Admitted():
             life.admitted = True
-            placed = "; ".join((_placed(admission), *_claimed(world, life)))
+            placed = "; ".join((_placed(admission), *_claimed(world, life), *_shared(admission)))
             world.record(EntryKind.ADMITTED, f"is admitted{again}: {placed}", life)
             return True
         case Rejected(reason=reason, message=message):
@@ -174,6 +176,12 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
                 EntryKind.UNDETERMINED, f"whether it is admitted is unknown: {why}", life, message=why
             )
     return False
+
+
+def _shared(admission: Admission) -> Iterator[str]:
+    if taken := CPUSet(admission.taken_from_others):
+        are = "is" if len(taken) == 1 else "are"
+        yield f"{named(taken)} {are} reserved or held by another pod (kubernetes issue 124066)"
 
 
 def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -60,11 +60,11 @@ WIDTH = ("the number of NUMA nodes in", "kubernetes/kubernetes#84597")
 REUSE = ("CPUs of an init container are", "kubernetes/kubernetes#123816")
 INEQUALITY = ("hints of several providers are preferred", "kubernetes/kubernetes#128669")
 GROUPS = ("while containers use NUMA nodes as", "KEP-1769")
-FIT = ("the resource managers run before this", "kubelet v1.36 pkg/kubelet/kubelet.go")
+FIT = ("the resource managers run before this", "kubelet source, pkg/kubelet/kubelet.go")
 HAS_THEM = ("the container already has its CPUs,", "kubernetes/kubernetes#129078")
 ON_AVERAGE = (
     "CPUs per core is an average,",
-    "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
+    "kubelet source, pkg/kubelet/cm/cpumanager/topology/topology.go",
 )
 WHOLE_GROUPS = (
     "distribute-cpus-across-numa counts single CPUs but allocates",
@@ -72,7 +72,7 @@ WHOLE_GROUPS = (
 )
 NO_SAY = (
     "if the Memory Manager has no",
-    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    "kubelet source, pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 RESTARTS = "docs/keps.md#restarts-with-pod-level-allocations"
 ANEW = (
@@ -85,7 +85,7 @@ NO_OWN = (
 )
 WRAPPED = (
     "a container requests memory or huge",
-    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    "kubelet source, pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 STAYS = ("resources allocated to the pod's containers", "kubernetes/kubernetes#129819")
 

@@ -91,7 +91,23 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
     if what_if := [str(each["number"]) for each in document["proposals"] if "policy" in each]:
         use = "uses" if len(what_if) == 1 else "use"
         yield Cell(f"{_rows(what_if)} {use} a what-if policy, which no kubelet has.", "yellow")
+    yield from _overlaps(document)
     yield from _in_the_way(document["proposals"])
+
+
+def _overlaps(document: AdvisedSettings) -> Iterator[Cell]:
+    """Warn of settings with which pods do not have their CPUs for themselves."""
+    current, proposals = document["current"], document["proposals"]
+    rows = [str(each["number"]) for each in proposals if each["service"]["overlappingPods"]]
+    names = [_rows(rows).lower()] if rows else []
+    if current["start"]["outcome"] == "Started" and current["service"]["overlappingPods"]:
+        names.insert(0, "the current settings")
+    if names:
+        yield Cell(
+            f"With {' and '.join(names)}, some exclusive CPUs are reserved or held by two pods "
+            "(kubernetes issue 124066).",
+            "yellow",
+        )
 
 
 def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:

@@ -169,6 +169,8 @@ def _pods(
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"
         yield f"  {document['to']}: {pod['after']}"
+    if command := document.get("podsDiff"):
+        yield f"To compare their QoS classes and cgroups: {command}"
 
 
 def _outcomes(document: answers.ComparedVersions) -> list[str]:
@@ -177,7 +179,7 @@ def _outcomes(document: answers.ComparedVersions) -> list[str]:
 
 def _same_pods(outcomes: Sequence[str]) -> str:
     if "Started" in outcomes:
-        return "The result for these pods is the same."
+        return "Admission, CPUs and memory of these pods are the same."
     unknown = "is known to" if "Undetermined" in outcomes else "would"
     return f"The pods were not compared: neither kubelet {unknown} start."
 

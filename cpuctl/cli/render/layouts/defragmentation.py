@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import rejection_text
-from cpuctl.phrases import counted
+from cpuctl.phrases import counted, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import FoundMoves, MoveStep, UnstartedDefragmentation
@@ -41,6 +42,11 @@ def _opening(document: FoundMoves) -> Iterator[Cell]:
         name, now = document["pod"]["name"], document["pod"]["now"]
         if now["outcome"] == "Admitted":
             yield Cell(f"{name} is admitted without moves.", "green")
+            if shared := document["sharedCPUs"]:
+                cpus = CPUSet.parse(shared)
+                are = "is" if len(cpus) == 1 else "are"
+                text = f"{named(cpus)}, which it gets, {are} reserved or held by another pod"
+                yield Cell(f"{text} (kubernetes issue 124066).", "yellow")
             return
         yield Cell(f"{name} is not admitted now: {rejection_text(now)}")
     if largest:

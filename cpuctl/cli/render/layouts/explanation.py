@@ -10,7 +10,7 @@ from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_ste
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.resources import devices_table, group_text
 from cpuctl.cli.render.tables.start import start_block
-from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_line, suggestions_table
+from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_lines, suggestions_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
@@ -102,7 +102,7 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     yield table
     if wide and (commands := tuple(command_lines(document))):
         yield Lines(commands)
-    yield Lines.of(runs_line(document))
+    yield Lines.of(*runs_lines(document))
     if not wide:
         yield from pages_lines(document)
 

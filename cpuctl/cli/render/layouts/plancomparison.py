@@ -130,7 +130,7 @@ def _runs(verdict: Verdict | None, placement: Placement | None) -> Cell:
 
 
 def _refusals(document: PlanComparison) -> Iterator[Cell]:
-    """Report why pods are rejected: each reason once per side."""
+    """Report why pods are rejected, each reason once per side, and which pods share exclusive CPUs."""
     for side in _SIDES:
         reasons: dict[str, list[str]] = {}
         for pod in document["pods"]:
@@ -141,6 +141,9 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
                 reasons.setdefault(problem, []).append(full_name(pod))
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
+        for warning in document[side].get("warnings", ()):
+            if "takenCPUs" in warning:
+                yield Cell(f"{side.upper()}: warning: {warning['message']}", "yellow")
 
 
 def _difference(difference: ReleaseDifference) -> str:

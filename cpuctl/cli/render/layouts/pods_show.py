@@ -164,7 +164,9 @@ def _change(change: Change) -> str:
         return f"no {change['path']}"
     note = f"now {change['before']}" if change["before"] is not None else "now none"
     if change["anyAmount"]:
-        note = "any whole number" if change["path"].endswith(".cpu") else "any amount"
+        # Other containers only need a limit, for which the example is a part of a CPU.
+        whole = change["path"].endswith(".cpu") and change["after"].isdigit()
+        note = "any whole number" if whole else "any amount"
     return f"{change['path']} {change['after']} ({note})"
 
 

@@ -131,7 +131,7 @@ def _without_success(search: Search, wanted: str) -> str:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['excluded']}" if search["excluded"] else ""
     if search["kind"] == "request":
-        return f"not {wanted} in {counted(search['runs'], 'run')}"
+        return f"not {wanted} in {counted(search['runs'], 'run')}{but}"
     return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
 
 
@@ -141,7 +141,10 @@ def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
         yield next_line("on the node, to allocate the huge pages until the next reboot", pages["command"])
 
 
-def runs_line(document: ExplainedDecision) -> str:
-    """Report how often the engine ran to find the changes."""
+def runs_lines(document: ExplainedDecision) -> Iterator[str]:
+    """Report how often the engine ran to find the changes, and how each was made."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
-    return f"{runs}. RESULT: after admitting all pods again with the change."
+    yield f"{runs}. RESULT: after admitting all pods again with the change."
+    if any(each["kind"] == "removal" for each in document["suggestions"]):
+        when = "before the restart" if document["query"]["restarted"] else "right before this one arrives"
+        yield f"Pods to remove end {when}."

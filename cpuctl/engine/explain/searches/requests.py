@@ -384,7 +384,7 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
         runs.resources.update(each.resource for each in change.amounts)
         admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and replay.scenario.is_met_by(admission):
+        if change.amounts and same_class and runs.reaches(replay.scenario, admission):
             yield change
             return
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
+from cpuctl.engine.explain.scenario import REMEMBERED, SHARED, Replay, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
@@ -77,7 +77,7 @@ def _enough(
             node = replay.before.copy()
             for pod in pods:
                 node.remove(pod.uid)
-            if replay.scenario.is_met_by(runs.admit(node, replay.scenario.pod)):
+            if runs.reaches(replay.scenario, runs.admit(node, replay.scenario.pod)):
                 yield Removal(pods)
 
 
@@ -108,7 +108,7 @@ def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPos
     for back, node in enumerate(reversed(replay.nodes_before[:-1]), 1):
         if not runs.allow():
             return
-        if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):
+        if runs.reaches(scenario, runs.admit(node.copy(), scenario.pod)):
             position = scenario.position - back
             yield EarlierPosition(position, scenario.pods[position : scenario.position])
 
@@ -279,9 +279,10 @@ def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion 
     if not runs.allow(len(scenario.pods)):
         return None
     replayed = replay_scenario(change.applied(scenario), runs, remembered=1)
-    if not isinstance(replayed, Replay) or not scenario.is_met_by(replayed.admission):
+    if not isinstance(replayed, Replay) or not runs.reaches(scenario, replayed.admission):
         return None
-    if _overlapping(replayed) - _overlapping(replay):
+    if not _overlapping(replayed) <= _overlapping(replay):
+        runs.left_out = runs.left_out or SHARED
         return None
     gone = replay.admitted - replayed.admitted - replayed.scenario.removed
     lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)
@@ -289,4 +290,6 @@ def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion 
 
 
 def _overlapping(replay: Replay) -> set[str]:
-    return {each.pod.uid for each in replay.admissions if each.taken_from_others}
+    """Name the pods that share exclusive CPUs, or have reserved ones, when all have been admitted."""
+    came = {each.pod.uid for each in replay.admissions if each.taken_from_others}
+    return came | replay.after.cpu.overlapping_pods().keys()

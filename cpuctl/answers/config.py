@@ -359,7 +359,7 @@ class BothStarts(VersionsHeader, StartsPart):
 
 
 @final
-class UncomparedVersions(BothStarts):
+class UncomparedVersions(BothStarts, ChangedPods):
     """A configuration that the old kubelet cannot load: the changes are unknown."""
 
 
@@ -406,7 +406,7 @@ class BehaviourChange(_Change, ShownBy):
     """The gate whose default changes."""
 
 
-class GateChange(_Change):
+class GateChange(_Change, ShownBy):
     gate: str
     before: GateStage | None
     """Null if the gate does not exist."""

@@ -94,18 +94,17 @@ def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: C
     owner, who = "the shared pool is", "the container"
     if observed.expected.exclusive:
         owner, who = "the container's exclusive CPUs are", "it"
-    group = observed.group
-    runs = group.cpuset.cpus and group.cpuset.cpus & snapshot.machine.online == observed.effective
+    own = observed.group.cpuset.cpus
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
         message=f"{owner} {expected}, but {who} may run on {_text(observed.effective)}"
         + _conflicts(snapshot, observed, (observed.effective or CPUSet()) - expected)
-        + equal_to(snapshot, observed, group.cpuset.cpus or observed.effective),
+        + equal_to(snapshot, observed, own or observed.effective),
         expected=str(expected),
-        # CPUs that are offline are reported elsewhere.
-        detected=_text(observed.effective) if runs else _configured_text(group),
+        # What is configured may include CPUs that are offline, or that no parent has.
+        detected=_text(observed.effective) if own else _configured_text(observed.group),
         fix=f"crictl update --cpuset-cpus {expected} {observed.owner.container_id}",
     )
 

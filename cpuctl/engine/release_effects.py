@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -18,6 +18,8 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.engine.placement import Placement
+from cpuctl.golang.text import GoError
+from cpuctl.phrases import named
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import replace
 
@@ -40,7 +42,7 @@ class PodEffect(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Answers that differ, and the differences between the releases that each change such an answer alone.
+    """Answers that differ, and the differences and gates that each change such an answer alone.
 
     ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
     ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` are
@@ -52,6 +54,9 @@ class Effects(NamedTuple):
     shown_by_pods: frozenset[str]
     shown_by_start: frozenset[str]
 
+
+NO_EFFECTS = Effects((), (), frozenset(), frozenset())
+"""The effects on pods if neither kubelet starts."""
 
 Start = Callable[["Kubelet"], "StartResult"]
 """Starts a kubelet on the machine and lets it go on from the existing state."""
@@ -70,10 +75,13 @@ class _Outcomes(NamedTuple):
     pods: tuple[str, ...]
 
 
-def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> Effects:
+def effects_of(
+    sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str], gates: Mapping[str, tuple[bool, bool]] = {}
+) -> Effects:
     """Let both kubelets start and admit the same pods, and again with each difference in *names* reversed.
 
-    A kubelet that does not start has no pods to compare.
+    *gates* are reversed, too: feature gates, each with whether it is on for either kubelet. A kubelet that
+    does not start has no pods to compare.
     """
     outcomes = tuple(_outcomes(side.start(side.kubelet), side.pods) for side in sides)
     pods = sides[0].pods
@@ -86,22 +94,50 @@ def effects_of(sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str]) -> 
     changed = tuple(effects[place] for place in places)
     refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
     by_start, by_pods = set(), set()
-    for name in names:
-        for side, known in zip(sides, outcomes, strict=True):
-            reversed_ = replace(side.kubelet, turned=frozenset({name}))
-            other = _outcomes(side.start(reversed_), side.pods)
+    for name, kubelets in _reversed(sides, names, gates):
+        for side, known, kubelet in zip(sides, outcomes, kubelets, strict=True):
+            other = _outcomes(side.start(kubelet), side.pods)
             if other.start != known.start:
                 by_start.add(name)
             elif any(other.pods[place] != known.pods[place] for place in places):
                 by_pods.add(name)
+    if outcomes[0].start == outcomes[1].start:
+        by_start.clear()
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 
 
-def effects_of_loss(side: ReleaseSide) -> Effects:
-    """Let one kubelet start and admit the pods; the other does not start, whatever the state files are."""
-    before = _outcomes(side.start(side.kubelet), side.pods).pods
-    both = zip(side.pods, before, strict=True)
-    pods = tuple(PodEffect(pod.full_name, was, _NO_START) for pod, was in both if was != _NO_START)
+def _reversed(
+    sides: tuple[ReleaseSide, ReleaseSide], names: Iterable[str], gates: Mapping[str, tuple[bool, bool]]
+) -> Iterator[tuple[str, list[Kubelet]]]:
+    """Yield both kubelets with one difference, or one feature gate, as the other kubelet has it."""
+    for name in names:
+        yield name, [replace(side.kubelet, turned=frozenset({name})) for side in sides]
+    for gate, states in gates.items():
+        others = zip(sides, reversed(states), strict=True)
+        yield gate, [_switched(side.kubelet, gate, on=on) for side, on in others]
+
+
+def _switched(kubelet: Kubelet, gate: str, *, on: bool) -> Kubelet:
+    """Return a kubelet with a feature gate on or off, or unchanged if it rejects that."""
+    switched = replace(kubelet, gate_flags={**kubelet.gate_flags, gate: on})
+    try:
+        switched.gates.with_overrides({})
+    except GoError:
+        return kubelet
+    return switched
+
+
+def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
+    """Let one kubelet start and admit the pods; the other does not start, whatever the state files are.
+
+    *is_newer*: it is the one to change to.
+    """
+    outcomes = zip(side.pods, _outcomes(side.start(side.kubelet), side.pods).pods, strict=True)
+    pods = tuple(
+        PodEffect(pod.full_name, *((_NO_START, what) if is_newer else (what, _NO_START)))
+        for pod, what in outcomes
+        if what != _NO_START
+    )
     return Effects(pods if side.pods else None, (), frozenset(), frozenset())
 
 
@@ -137,8 +173,7 @@ def _outcome(admission: Admission) -> str:
 
 def _placement(placement: Placement) -> str:
     parts = [f"CPUs {CPUSet(placement.cpus)}"] if placement.exclusive else []
-    parts += [
-        f"{Quantity.from_value(block.size, Format.BINARY_SI)} of {block.type} on NUMA nodes {block.node_list}"
-        for block in placement.memory
-    ]
+    for block in placement.memory:
+        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), CPUSet.of(block.numa_affinity)
+        parts.append(f"{size} of {block.type} on {named(nodes, 'NUMA node')}")
     return f"{placement.container.name} {', '.join(parts)}" if parts else ""

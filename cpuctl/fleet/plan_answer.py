@@ -142,7 +142,7 @@ def _shared(found: Iterable[Placed | Everywhere]) -> Iterator[str]:
                 are = "is" if len(taken) == 1 else "are"
                 yield (
                     f"pod {each.pod.full_name} gets {named(taken)} on {placed.node}, which {are} reserved or "
-                    "held by another pod (kubernetes issue 124066)"
+                    "held by another pod"
                 )
 
 

@@ -45,6 +45,11 @@ class Sources:
         """Record warnings about the inputs, each once."""
         self.warnings += (text for text in dict.fromkeys(texts) if text not in self.warnings)
 
+    def warn_of_sides(self, one: tuple[str, Sources], other: tuple[str, Sources]) -> None:
+        """Record the warnings of two named sides that are compared, those of only one with its name."""
+        for (name, own), (_, others) in ((one, other), (other, one)):
+            self.warn(*(text if text in others.warnings else f"{name}: {text}" for text in own.warnings))
+
     def take_over(self, others: Sources) -> None:
         """Add the inputs and warnings of other sources."""
         self.entries.update(others.entries)

@@ -174,9 +174,11 @@ def pods_diff_command(
 
     It takes a single manifest, and a kubelet's settings only from files and gates.
     """
-    if len(filenames) != 1 or kubelet.config_dir is not None or kubelet.arguments:
+    if len(filenames) != 1 or STDIN in (*filenames, kubelet.config):
         return ""
-    verb = ("pods", "diff", file_argument(filenames[0]), option_names.TO, after)
+    if kubelet.config_dir is not None or kubelet.arguments:
+        return ""
+    verb = ("pods", "diff", "-f", *filenames, option_names.TO, after)
     return kubelet_command(verb, machine, replace(kubelet, version=before), memory)
 
 

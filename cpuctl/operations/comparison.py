@@ -18,7 +18,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.engine.release_effects import ReleaseSide
@@ -68,9 +68,7 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     requested = [_requested(text) for text in texts]
     sources = planner.planning.sources
     one, other = (_side(planner, each, sources) for each in requested)
-    found = one.sources.warnings, other.sources.warnings
-    for name, own, others in (("A", *found), ("B", *reversed(found))):
-        sources.warn(*(text if text in others else f"{name}: {text}" for text in own))
+    sources.warn_of_sides(("A", one.sources), ("B", other.sources))
     if all(each.file for each in requested):
         sources.assumed_configuration = ""
         sources.add("kubeletConfiguration", ", ".join(each.file for each in requested), "given")
@@ -95,6 +93,7 @@ def compare_unloaded(
     from cpuctl.operations.plan_inputs import read_planning
 
     sides: list[tuple[Side, Planner | None]] = []
+    read: list[Sources] = []
     for requested in map(_requested, texts):
         kubelet = replace(inputs.kubelet, config=requested.file or inputs.kubelet.config)
         kubelet = replace(kubelet, version=str(requested.overrides.version or "") or kubelet.version)
@@ -109,17 +108,29 @@ def compare_unloaded(
             planner = planner_of(planning)
             side = _side(planner, requested, own)
             sides.append((side, planner))
-            sources.warn(*own.warnings, *side.sources.warnings)
+            own.warn(*side.sources.warnings)
+        read.append(own)
+    sources.warn_of_sides(("A", read[0]), ("B", read[1]))
     return tuple(sides)
 
 
-def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersion) -> list[str] | None:
-    """Name the differences between two releases that the pods show, each tried alone.
+class ShownDifferences(NamedTuple):
+    """The differences between two releases that pods show, and feature gates: whether on for either side."""
+
+    names: tuple[str, ...]
+    gates: Mapping[str, tuple[bool, bool]]
+
+
+def shown_differences(
+    planner: Planner, one: KubeletVersion, other: KubeletVersion
+) -> ShownDifferences | None:
+    """Find the differences between two releases that the pods show, each tried alone.
 
     None if there are too many pods to try.
     """
     from cpuctl.engine.explain.known_defects import MOST_PODS, noticed
     from cpuctl.engine.release_effects import effects_of
+    from cpuctl.kubelet.releases.changes import switched_gates
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 
     planning = planner.planning
@@ -133,8 +144,12 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
         if DIFFERENCES[name].holds(*here.version) != DIFFERENCES[name].holds(*there.version)
     ]
     one_side, other_side = (_release_side(planning, kubelet) for kubelet in (here, there))
-    shown = effects_of((one_side, other_side), names).shown_by_pods
-    return [name for name in names if name in shown]
+    gates = switched_gates(here.gates, there.gates)
+    shown = effects_of((one_side, other_side), names, gates).shown_by_pods
+    return ShownDifferences(
+        tuple(name for name in names if name in shown),
+        {gate: states for gate, states in gates.items() if gate in shown},
+    )
 
 
 def _release_side(planning: Planning, kubelet: Kubelet) -> ReleaseSide:

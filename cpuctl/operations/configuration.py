@@ -250,12 +250,13 @@ class Comparison(NamedTuple):
 
 
 class Uncompared(NamedTuple):
-    """A configuration that the current kubelet cannot load, and whether the other would start."""
+    """A configuration that the current kubelet cannot load, and what the other does with it."""
 
     target: KubeletVersion
     refusal: Refusal
     other: StartOutcome
     unseen: str = ""
+    effects: Effects | None = None
 
 
 def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison | Uncompared:
@@ -286,16 +287,23 @@ def _uncompared(
     source: MachineSource, inputs: VersionsInputs, refusal: Refusal, sources: Sources
 ) -> Uncompared:
     """Start only the other kubelet: the differences depend on settings that cannot be read."""
+    from cpuctl.engine.release_effects import NO_EFFECTS
     from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.inputs.pods import load_running, rules_of_pods
+    from cpuctl.operations.release_trial import ReleaseTrial
 
     current = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
     target = next_version(inputs.to_version, current)
     try:
         other = load_kubelet(replace(inputs.kubelet, version=str(target)), Sources(), machine=source)
     except ConfigRefusedError as refused:
-        return Uncompared(target, refusal, refused.whole_refusal)
+        uncompared = NO_EFFECTS if inputs.running or inputs.incoming.pods else None
+        return Uncompared(target, refusal, refused.whole_refusal, effects=uncompared)
     states, unseen = states_of_node(source, other, sources, inputs.state)
-    return Uncompared(target, refusal, _start(source, other, states), unseen)
+    running = load_running(inputs.running, rules_of_pods(other.kubelet), sources)
+    trial = ReleaseTrial(source, states, running, inputs.incoming, inputs.node)
+    effects = None if trial.is_empty else trial.alone(other, sources, is_newer=True)
+    return Uncompared(target, refusal, _start(source, other, states), unseen, effects)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

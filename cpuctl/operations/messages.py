@@ -70,16 +70,22 @@ def _leave_out_reasons(search: MessageSearch) -> None:
 
 
 def _leave_out_repeated(search: MessageSearch) -> None:
-    """Leave out messages that another one repeats with the same values, and with the pod or container."""
+    """Count messages with another one that has the same values and, in addition, the pod or container.
+
+    A message that two others may repeat stays.
+    """
+    same: dict[tuple[object, ...], list[MessageOccurrence]] = {}
+    for key, each in search.found.items():
+        same.setdefault(key[:-2], []).append(each)
     for key, each in [*search.found.items()]:
-        one = each.recognized
-        if any(
-            other[:-2] == key[:-2]
-            and other != key
-            and one.pod in ("", by.recognized.pod)
-            and one.container in ("", by.recognized.container)
-            for other, by in search.found.items()
-        ):
+        if each.recognized.container:
+            continue
+        pod, others = each.recognized.pod, [other for other in same[key[:-2]] if other is not each]
+        fuller = [other for other in others if not pod or other.recognized.pod == pod]
+        if len(fuller) == 1:
+            fuller[0].count += each.count
+            fuller[0].line = min(fuller[0].line, each.line)
+            same[key[:-2]].remove(each)
             del search.found[key]
 
 

@@ -44,6 +44,7 @@ class ReleaseTrial(NamedTuple):
         """
         from cpuctl.inputs.machine import load_devices
         from cpuctl.kubelet.releases.behaviours import Behaviours
+        from cpuctl.kubelet.releases.changes import switched_gates
 
         names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
         devices = load_devices(self.node.devices, sources, info=self.source.info)
@@ -51,21 +52,24 @@ class ReleaseTrial(NamedTuple):
         for own in owns:
             own.entries.update(sources.entries)
         old, new = (self._side(*each, devices) for each in zip(releases, owns, strict=True))
-        effects = effects_of((old, new), names)
+        effects = effects_of((old, new), names, switched_gates(old.kubelet.gates, new.kubelet.gates))
         # A kubelet starts once for each difference: its warnings are repeated.
-        for loaded, own, other in zip(releases, owns, reversed(owns), strict=True):
-            name = f"kubelet {loaded.kubelet.version}"
-            sources.warn(*(text if text in other.warnings else f"{name}: {text}" for text in own.warnings))
+        one, other = (f"kubelet {loaded.kubelet.version}" for loaded in releases)
+        sources.warn_of_sides((one, owns[0]), (other, owns[1]))
+        for own in owns:
             sources.unrecorded |= own.unrecorded
         return effects
 
-    def alone(self, loaded: LoadedKubelet, sources: Sources) -> Effects:
-        """Let a kubelet start and decide, if that of the other release cannot load its configuration."""
-        from cpuctl.engine.release_effects import effects_of_loss
+    def alone(self, loaded: LoadedKubelet, sources: Sources, *, is_newer: bool = False) -> Effects:
+        """Let a kubelet start and decide, if that of the other release cannot load its configuration.
+
+        *is_newer*: it is the one to change to.
+        """
+        from cpuctl.engine.release_effects import effects_of_one
         from cpuctl.inputs.machine import load_devices
 
         devices = load_devices(self.node.devices, sources, info=self.source.info)
-        return effects_of_loss(self._side(loaded, sources, devices))
+        return effects_of_one(self._side(loaded, sources, devices), is_newer=is_newer)
 
     def _side(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> ReleaseSide:
         from cpuctl.inputs.pods import as_granted

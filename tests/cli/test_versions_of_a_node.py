@@ -92,6 +92,21 @@ def test_a_difference_that_another_one_undoes_affects_no_pod(cpuctl: Cpuctl) -> 
     assert "(affects these pods)" not in result.out
 
 
+def test_a_feature_gate_that_is_the_cause_is_marked(cpuctl: Cpuctl) -> None:
+    """From 1.33 on, the gate makes kubelets read statuses; gates that one release rejects are not tried."""
+    node = "fixtures/nodes/v2-2-numa"
+    words = ("-m", f"{node}/node.tar.xz", "--pods", f"{node}/pods.json", "--state", "none")
+    result = cpuctl("config", "versions", *words, "--from", "1.31", "--to", "1.34")
+    assert [line.split(")")[0] for line in result.out.splitlines() if "(affects" in line] == [
+        "InPlacePodVerticalScaling (affects these pods"
+    ]
+    result = cpuctl("plan", *words, "-T", "a=3/3,10Mi", "--compare", "1.31", "1.34")
+    assert (
+        "Seen in these pods (since 1.33; feature gate): A: InPlacePodVerticalScaling is off; B:" in result.out
+    )
+    assert result.err.count("warning: A: ") == 2, result.err
+
+
 def test_pods_are_admitted_if_the_other_kubelet_cannot_load_its_flags(cpuctl: Cpuctl) -> None:
     """Nodes of kubeadm have such a flag up to 1.34."""
     node = (

@@ -42,9 +42,10 @@ def versions_document(
     versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
+    gates = [_gate(change, effects) for change in changes.gates]
     parts: answers.Changes = {
         "behaviours": [each for each in behaviours if everything or each["relevant"] or _is_shown(each)],
-        "featureGates": [_gate(change) for change in changes.gates if everything or change.concerns],
+        "featureGates": [each for each in gates if everything or each["relevant"] or _is_shown(each)],
         "options": [_option(change) for change in changes.options if everything or change.concerns],
         "fields": [_field(change) for change in changes.fields if everything or change.concerns],
         "flags": [_flag(change) for change in changes.flags if everything or change.concerns],
@@ -53,12 +54,10 @@ def versions_document(
     found = (*behaviours, *changes.gates, *changes.options, *changes.fields, *changes.flags, *changes.rules)
     shown = sum(len(part) for part in (parts["behaviours"], parts["featureGates"], parts["options"]))
     shown += sum(len(part) for part in (parts["fields"], parts["flags"], parts["rules"]))
-    pods: answers.ChangedPods = {}
-    if effects is not None and effects.pods is not None:
-        pods["pods"] = [_pod(each) for each in effects.pods]
-        pods["refusedByBoth"] = [_pod(each) for each in effects.refused]
-        if command := diff_of(*versions):
-            pods["podsDiff"] = command
+    pods = _pods(effects)
+    both_start = all(isinstance(start, Started) for start in starts)
+    if "pods" in pods and both_start and (command := diff_of(*versions)):
+        pods["podsDiff"] = command
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
@@ -70,6 +69,15 @@ def versions_document(
         "omitted": len(found) - shown,
         **pods,
         "notChecked": unread_inputs(header["sources"], comparison.unseen),
+    }
+
+
+def _pods(effects: Effects | None) -> answers.ChangedPods:
+    if effects is None or effects.pods is None:
+        return {}
+    return {
+        "pods": [_pod(each) for each in effects.pods],
+        "refusedByBoth": [_pod(each) for each in effects.refused],
     }
 
 
@@ -94,6 +102,7 @@ def uncompared_document(
             (header["kubelet"]["version"], str(uncompared.target)),
             check_of,
         ),
+        **_pods(uncompared.effects),
         "notChecked": unread_inputs(header["sources"], uncompared.unseen or files),
     }
 
@@ -120,13 +129,12 @@ def _next(
     return starts
 
 
-def _is_shown(change: answers.BehaviourChange) -> bool:
+def _is_shown(change: answers.ShownBy) -> bool:
     return change.get("shownByPods", False) or change.get("shownByState", False)
 
 
 def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.BehaviourChange:
     difference = change.difference
-    shown: answers.ShownBy = {} if effects is None else _shown(change.name, effects)
     before, after = difference.before, difference.after
     return {
         "name": change.name,
@@ -140,15 +148,17 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.Beha
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "relevant": change.concerns,
-        **shown,
+        **_shown(change.name, effects),
     }
 
 
-def _shown(name: str, effects: Effects) -> answers.ShownBy:
+def _shown(name: str, effects: Effects | None) -> answers.ShownBy:
+    if effects is None:
+        return {}
     return {"shownByPods": name in effects.shown_by_pods, "shownByState": name in effects.shown_by_start}
 
 
-def _gate(change: GateChange) -> answers.GateChange:
+def _gate(change: GateChange, effects: Effects | None) -> answers.GateChange:
     return {
         "gate": change.gate,
         "before": _stage(change.before),
@@ -158,6 +168,7 @@ def _gate(change: GateChange) -> answers.GateChange:
         "setTo": change.setting,
         "problem": change.problem or None,
         "relevant": change.concerns,
+        **_shown(change.gate, effects),
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering import API_VERSION
 from cpuctl.cpuset import CPUSet
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -121,6 +122,25 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
         "b": other,
         "source": difference.source,
         "status": difference.evidence,
+    }
+
+
+def gate_answer(
+    gate: str, states: tuple[bool, bool], versions: tuple[KubeletVersion, KubeletVersion]
+) -> answers.ReleaseDifference:
+    """Describe a feature gate that is on for one of the two sides, with these versions, only."""
+    first, last = sorted(version.minor for version in versions)
+    newer = states[0] if versions[0].minor == last else states[1]
+    since = next(minor for minor in range(first + 1, last + 1) if FeatureGates(minor).enabled(gate) == newer)
+    verified = all(FeatureGates(version.minor).verified(gate) for version in versions)
+    one, other = (f"{gate} is {'on' if on else 'off'}" for on in states)
+    return {
+        "name": gate,
+        "since": f"1.{since}",
+        "a": one,
+        "b": other,
+        "source": "feature gate",
+        "status": "verified" if verified else "documented",
     }
 
 

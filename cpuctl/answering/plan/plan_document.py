@@ -184,7 +184,11 @@ def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
 
 def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanComparison:
     """Compare two plans, and describe the differences between their releases that affect the pods."""
-    from cpuctl.answering.plan.comparison_answer import comparison_document, difference_answer
+    from cpuctl.answering.plan.comparison_answer import (
+        comparison_document,
+        difference_answer,
+        gate_answer,
+    )
     from cpuctl.operations.comparison import shown_differences
 
     one, other, releases_alone = comparison
@@ -193,7 +197,10 @@ def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanC
     if releases_alone and _moves(document):
         shown = shown_differences(planner, one.version, other.version)
         if shown is not None:
-            document["differences"] = [difference_answer(name, one.version) for name in shown]
+            differences = (difference_answer(name, one.version) for name in shown.names)
+            versions = one.version, other.version
+            gates = (gate_answer(gate, states, versions) for gate, states in shown.gates.items())
+            document["differences"] = [*differences, *gates]
     return document
 
 

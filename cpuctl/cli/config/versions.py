@@ -142,7 +142,7 @@ def versions(
         emit(uncompared_document(comparison, sources, check_of), style)
         raise typer.Exit(EXIT_NO)
     header = answer_header(comparison.loaded, sources)
-    diff_of = partial(pods_diff_command, filename, machine, kubelet, memory)
+    diff_of = partial(pods_diff_command, () if template or pods else filename, machine, kubelet, memory)
     document = versions_document(comparison, header, check_of, diff_of, everything=everything)
     print_sources(sources, style)
     emit(document, style)

@@ -177,10 +177,19 @@ def _between(since: int, before: int, after: int) -> bool:
     return min(before, after) < since <= max(before, after)
 
 
+def switched_gates(before: FeatureGates, after: FeatureGates) -> dict[str, tuple[bool, bool]]:
+    """Return the resource managers' gates that are on in one of two releases only: before, and after."""
+    states = {name: (_is_on(before, name), _is_on(after, name)) for name in _manager_gates()}
+    return {name: each for name, each in states.items() if each[0] != each[1]}
+
+
+def _manager_gates() -> list[str]:
+    return [line.split()[0] for line in MANAGER_GATES.split("\n") if line]
+
+
 def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChange]:
     old, new = FeatureGates(before, subject.gates), FeatureGates(after, subject.gates)
-    names = [line.split()[0] for line in MANAGER_GATES.split("\n") if line]
-    for name in sorted({*names, *subject.gates} - {"AllAlpha", "AllBeta"}):
+    for name in sorted({*_manager_gates(), *subject.gates} - {"AllAlpha", "AllBeta"}):
         stages = old.stage(name), new.stage(name)
         before_it, after_it = (stage and stage.effect for stage in stages)
         if before_it == after_it:

@@ -181,7 +181,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
 def _shared(admission: Admission) -> Iterator[str]:
     if taken := CPUSet(admission.taken_from_others):
         are = "is" if len(taken) == 1 else "are"
-        yield f"{named(taken)} {are} reserved or held by another pod (kubernetes issue 124066)"
+        yield f"{named(taken)} {are} reserved or held by another pod"
 
 
 def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:

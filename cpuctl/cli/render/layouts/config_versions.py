@@ -25,10 +25,19 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* adds the source of each change."""
     yield Lines(tuple(_starts(document)))
     unseen = [f"Not checked: {what}" for what in document["notChecked"]]
-    if "omitted" not in document:
+    if "omitted" in document:
+        yield from _changes(document, wide=wide)
+    if "pods" in document:
+        yield Lines.of(*_pods(document, document["pods"], wide=wide))
+    if "omitted" in document:
+        last = (_closing(document), *_legend(document, wide=wide), *unseen)
+        yield Lines((*map(Cell, last), *_next(document)))
+    else:
         why = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
         yield Lines.of(why, *unseen)
-        return
+
+
+def _changes(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Block]:
     if document["behaviours"]:
         yield Lines(tuple(_behaviours(document, wide=wide)))
     if document["featureGates"]:
@@ -44,10 +53,6 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*map(_flag, document["flags"]))
     if document["rules"]:
         yield Lines.of(*(line for changes in _by_setting(document["rules"]) for line in _rule(changes)))
-    if "pods" in document:
-        yield Lines.of(*_pods(document, document["pods"], wide=wide))
-    last = (_closing(document), *_legend(document, wide=wide), *unseen)
-    yield Lines((*map(Cell, last), *_next(document)))
 
 
 def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
@@ -110,11 +115,16 @@ def _order(change: answers.BehaviourChange) -> tuple[list[int], str, bool, bool]
 def _heading(change: answers.BehaviourChange, *, wide: bool) -> str:
     on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
     known = f" [{change['status']}{on}; {change['source']}]" if wide else _DOUBTS[change["status"]]
-    shown = " (affects these pods)" if change.get("shownByPods") else ""
-    shown = " (affects these state files)" if change.get("shownByState") else shown
+    shown = _shown(change)
     backports = f" (also {', '.join(change['backports'])})" if change["backports"] else ""
     begin = f"{change['since']}{backports}"
     return f"{begin}, {change['area']}{shown}{known}" if wide else f"{begin}, {change['area']}{known}{shown}"
+
+
+def _shown(change: answers.ShownBy) -> str:
+    if change.get("shownByState"):
+        return " (affects these state files)"
+    return " (affects these pods)" if change.get("shownByPods") else ""
 
 
 def _gates(document: answers.ComparedVersions) -> Table:
@@ -122,7 +132,7 @@ def _gates(document: answers.ComparedVersions) -> Table:
     sets = any(gate["setTo"] is not None for gate in document["featureGates"])
     rows = tuple(
         (
-            Cell(gate["gate"]),
+            Cell(f"{gate['gate']}{_shown(gate)}"),
             Cell(_stage(gate["before"], on=gate["enabledBefore"])),
             Cell(_stage(gate["after"], on=gate["enabledAfter"])),
             *([Cell("-" if gate["setTo"] is None else str(gate["setTo"]).lower())] if sets else []),
@@ -155,7 +165,7 @@ def _options(document: answers.ComparedVersions) -> Table:
 
 
 def _pods(
-    document: answers.ComparedVersions, pods: Sequence[answers.PodChange], *, wide: bool
+    document: answers.ConfigVersions, pods: Sequence[answers.PodChange], *, wide: bool
 ) -> Iterator[str]:
     if not pods:
         yield _same_pods(_outcomes(document))
@@ -173,7 +183,7 @@ def _pods(
         yield f"To compare their QoS classes and cgroups: {command}"
 
 
-def _outcomes(document: answers.ComparedVersions) -> list[str]:
+def _outcomes(document: answers.ConfigVersions) -> list[str]:
     return [document["start"][side]["outcome"] for side in _SIDES]
 
 

@@ -45,8 +45,8 @@ def _opening(document: FoundMoves) -> Iterator[Cell]:
             if shared := document["sharedCPUs"]:
                 cpus = CPUSet.parse(shared)
                 are = "is" if len(cpus) == 1 else "are"
-                text = f"{named(cpus)}, which it gets, {are} reserved or held by another pod"
-                yield Cell(f"{text} (kubernetes issue 124066).", "yellow")
+                text = f"{named(cpus)}, which it gets, {are} reserved or held by another pod."
+                yield Cell(text, "yellow")
             return
         yield Cell(f"{name} is not admitted now: {rejection_text(now)}")
     if largest:

@@ -348,7 +348,12 @@ class FleetRepeat(TypedDict):
     """The first pod that does not fit; null if the requested number was reached."""
 
 
-class RepeatedPart(NextPart, total=False):
+class FleetNextPart(NextPart, total=False):
+    nextAlsoPlans: list[str]
+    """Pods that the next command plans on its node although they are not there in this plan."""
+
+
+class RepeatedPart(FleetNextPart, total=False):
     repeat: FleetRepeat
 
 

@@ -160,9 +160,40 @@ def test_a_plan_shows_rejected_pods_first_and_identical_ones_once(fleet: Path, c
         "default/odd-0, default/odd-1: on node1 rejected: SMTAlignmentError: SMT Alignment Error: "
         "requested 3 cpus not multiple cpus per core = 2"
     )
-    assert lines[1] == "  would be admitted on 0 of 4 nodes"
+    assert lines[1] == "  would be admitted on 0 of 4 nodes that pass the scheduler's filters"
     assert lines[-2] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
     assert lines[-1].startswith("Next, to see why and what would help: cpuctl explain default/odd-0 -m ")
+
+
+def test_pods_that_fit_elsewhere_are_not_mixed_with_pods_that_do_not(fleet: Path, cpuctl: Cpuctl) -> None:
+    words = (
+        "fleet",
+        "plan",
+        f"{fleet}/*.xz",
+        *STATIC,
+        "--kubelet-args",
+        "--topology-manager-policy=restricted",
+    )
+    lines = cpuctl(*words, "-T", "odd=3/3,1Gi", "-T", "more=5/5,1Gi").out.splitlines()
+    assert [line.partition(":")[0] for line in lines[:4:2]] == ["default/odd", "default/more"]
+
+
+def test_the_next_command_plans_what_is_on_the_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    nodes = [f"fixtures/fleet/recordings/worker-{number}.tar.xz" for number in (1, 2)]
+    pods = ("-T", "a=20/20,1Gi", "-T", "odd=9/9,1Gi")
+    result = cpuctl("fleet", "plan", *nodes, *STATIC, *pods)
+    command = result.out.splitlines()[-1].partition("help: ")[2]
+    assert command.endswith("-T odd=9/9,1Gi")
+    assert "-T a=20/20,1Gi" not in command
+    both = tmp_path / "both.json"
+    items = []
+    for name, cpus in (("a", 20), ("odd", 9)):
+        amounts = {"cpu": cpus, "memory": "1Gi"}
+        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
+        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+    both.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(both)).out.splitlines()
+    assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
 
 
 def test_the_pods_that_record_nodes_would_be_admitted(cpuctl: Cpuctl) -> None:

@@ -40,6 +40,7 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan, FleetPod
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.fleet.rejected_pod import ExplainingCommand
     from cpuctl.operations.policies import ChosenPolicy
 
 app = command_group()
@@ -181,7 +182,9 @@ def plan(
         inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources
     )
     if following := _next(document, recordings, inputs, releases):
-        document["next"] = following
+        document["next"] = following.command
+        if following.also_plans:
+            document["nextAlsoPlans"] = list(following.also_plans)
     print_sources(sources, style)
     _note_policy(document, style)
     emit(document, style)
@@ -195,19 +198,19 @@ def plan(
 
 def _next(
     document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs", releases: Mapping[str, str]
-) -> str:
-    """Return the command that explains what keeps pods from the nodes, or an empty text."""
-    from cpuctl.fleet.rejected_pod import explaining_command
+) -> "ExplainingCommand | None":
+    """Return the command that explains what keeps pods from the nodes, None without one."""
+    from cpuctl.fleet.rejected_pod import ExplainingCommand, explaining_command
     from cpuctl.operations.command_lines import STARTS, fleet_command
 
     summary = document["summary"]
     if summary["wouldNotStart"] or summary["startUndetermined"]:
-        return fleet_command(STARTS, recordings, inputs.kubelet, inputs.nodes)
+        return ExplainingCommand(fleet_command(STARTS, recordings, inputs.kubelet, inputs.nodes))
     if summary["rejected"] and (command := explaining_command(document, inputs, releases)):
         return command
     if recordings and (summary["pending"] or summary["rejected"]):
-        return fleet_command(("list",), recordings, inputs.kubelet, inputs.nodes)
-    return ""
+        return ExplainingCommand(fleet_command(("list",), recordings, inputs.kubelet, inputs.nodes))
+    return None
 
 
 def _is_served(pod: "FleetPod") -> bool:

@@ -61,7 +61,10 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
         what = (what for verb, what in purposes.items() if command.startswith(verb))
         yield next_cell(next(what, "to see what each node offers to pods"), command)
         rejected = (pod["node"] for pod in document["pods"] if pod["outcome"] == "Rejected")
-        yield from running_pods(command, next(rejected, None) or "NODE")
+        node = next(rejected, None) or "NODE"
+        yield from running_pods(command, node)
+        if others := document.get("nextAlsoPlans"):
+            yield Cell(f"It also plans pods that are not on {node} here: {few(others)}")
     elif summary["unreadable"]:
         yield record_again()
     elif summary["pending"]:
@@ -73,7 +76,8 @@ def _equivalent(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
     groups: dict[str, list[FleetPod]] = {}
     for pod in pods:
         if pod["outcome"] not in _UNREFUSED or _differs(pod):
-            groups.setdefault(f"{pod['owner']} {_why(pod)} {_differs(pod)}", []).append(pod)
+            like = (pod["owner"], _why(pod), _differs(pod), pod["replacement"], pod.get("fits"))
+            groups.setdefault(repr(like), []).append(pod)
     yield from groups.values()
 
 
@@ -127,7 +131,9 @@ def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
         yield Cell(f"  {first['replacement']}")
     if fits := first.get("fits"):
         where = f" ({few(fits['nodes'], fits['count'])})" if fits["nodes"] else ""
-        yield Cell(f"  would be admitted on {fits['count']} of {counted(fits['tried'], 'node')}{where}")
+        those = "nodes that pass" if fits["tried"] != 1 else "node that passes"
+        of = f"{fits['count']} of {fits['tried']} {those} the scheduler's filters"
+        yield Cell(f"  would be admitted on {of}{where}")
 
 
 def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:

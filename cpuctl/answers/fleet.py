@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Reasons, Refusal
-from cpuctl.answers.start import NextPart, PolicyPart, Start
+from cpuctl.answers.start import FleetNextPart, NextPart, PolicyPart, Start
 from cpuctl.answers.values import (
     ApiVersion,
     Count,
@@ -346,11 +346,6 @@ class FleetRepeat(TypedDict):
     copies: Count
     stop: FleetPod | None
     """The first pod that does not fit; null if the requested number was reached."""
-
-
-class FleetNextPart(NextPart, total=False):
-    nextAlsoPlans: list[str]
-    """Pods that the next command plans on its node although they are not there in this plan."""
 
 
 class RepeatedPart(FleetNextPart, total=False):

@@ -84,6 +84,11 @@ class NextPart(TypedDict, total=False):
     loaded, see *start*."""
 
 
+class FleetNextPart(NextPart, total=False):
+    nextAlsoPlans: list[str]
+    """Pods that the next command plans on its node although they are not there in this plan."""
+
+
 class KubeletPolicies(PolicyPart):
     version: Release
     cpuManagerPolicy: str

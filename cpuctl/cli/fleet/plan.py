@@ -181,10 +181,7 @@ def plan(
     document, releases = _planned(
         inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources
     )
-    if following := _next(document, recordings, inputs, releases):
-        document["next"] = following.command
-        if following.also_plans:
-            document["nextAlsoPlans"] = list(following.also_plans)
+    _add_next(document, _next(document, recordings, inputs, releases))
     print_sources(sources, style)
     _note_policy(document, style)
     emit(document, style)
@@ -194,6 +191,13 @@ def plan(
     served = all(map(_is_served, document["pods"]))
     if not exit_zero and not (served and summary["admitted"] + summary["scheduled"] == summary["pods"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _add_next(document: "FleetPlan", following: "ExplainingCommand | None") -> None:
+    if following is not None:
+        document["next"] = following.command
+        if following.also_plans:
+            document["nextAlsoPlans"] = list(following.also_plans)
 
 
 def _next(

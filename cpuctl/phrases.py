@@ -32,6 +32,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def taken_text(cpus: CPUSet) -> str:
+    """Say of exclusive CPUs that they are not only their pod's: ``is reserved or held by another pod``."""
+    return f"{'is' if len(cpus) == 1 else 'are'} reserved or held by another pod"
+
+
 def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
     """Write the first names and how many more there are; *count* is the total if *names* is incomplete."""
     shown = ", ".join(names[:most])

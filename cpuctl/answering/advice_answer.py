@@ -195,7 +195,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
         "pod": _given(found) if isinstance(found, Moves) else None,
         "largest": _largest(found) if isinstance(found, LargestMoves) else None,
         "moves": None if moves is None or moves.steps is None else moves.evictions,
-        "sharedCPUs": cpu_list(moves.shared if moves else 0),
+        "sharedCPUs": cpu_list(done.shared),
         "steps": [
             {"action": step.kind, "pod": _name(step, found), "cpus": cpu_list(step.cpus)}
             for step in (moves.steps if moves else None) or ()

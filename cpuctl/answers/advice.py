@@ -202,7 +202,9 @@ class FoundMoves(PlanningHeader, WhyNotPart, NextMove):
     moves: Count | None
     """Number of pods that are evicted and admitted again; null if there is no plan."""
     sharedCPUs: CPUList
-    """CPUs that the pod would get without moves although they are reserved or another pod's."""
+    """CPUs that the pod, or the largest container, would get without moves although they are reserved or
+    another pod's.
+    """
     steps: list[MoveStep]
     minimal: bool
     """Whether it is proven that no plan has fewer moves or, without a plan, that none exists."""

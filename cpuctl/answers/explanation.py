@@ -292,6 +292,10 @@ class Search(TypedDict):
     """Choices that were excluded from the search."""
     resources: list[str]
     """The resources of which other requests were tried."""
+    sharesCPUs: bool
+    """Whether a change would help, but with CPUs that are reserved or another pod's."""
+    notStarted: list[str]
+    """Settings with which the kubelet would not start on its state files."""
 
 
 class SharedPoolPart(TypedDict, total=False):

@@ -44,10 +44,10 @@ reserved CPUs: as many as now, or one core. Each combination is planned as cpuct
 change its settings.
 
 Shows all combinations that no other one beats; each has its own advantages. They are compared by pods
-admitted, containers on one NUMA node, those that also have their memory there, and cores that are not shared.
-Combinations that admit the same number of pods are also compared by L3 caches crossed, size of the shared
-pool, and the largest container that would still be admitted. If several combinations have equal results, the
-one with the fewest changes is shown.
+admitted, containers on one NUMA node, those that also have their memory there, cores that are not shared, and
+pods with exclusive CPUs that are reserved or held by two pods. Combinations that admit the same number of
+pods are also compared by L3 caches crossed, size of the shared pool, and the largest container that would
+still be admitted. If several combinations have equal results, the one with the fewest changes is shown.
 
 With --defragment, pods are moved instead: evicted and admitted again on the same node, until one more pod
 fits. Shows the plan with the fewest moves; the whole plan is simulated. Static and critical pods are never

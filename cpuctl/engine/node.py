@@ -205,7 +205,7 @@ class Node(Copied):
             hint_rounds=tuple(admission.hint_rounds),
             pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
             pool_warning=self.cpu.pool_warning(before) if stays else None,
-            taken_from_others=self.cpu.taken_from_others(pod.uid, before) if stays else 0,
+            taken_from_others=self.cpu.taken_from_others(pod.uid) if stays else 0,
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 

@@ -182,9 +182,18 @@ class Picked(Record):
 PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 
+_ON_STATE_FILES = ("cpuManagerStart", "memoryManagerStart")
+"""The stages in which managers read their state files."""
+
+
 class StartRefused(Record):
     """A refused start: the stage, the kubelet's error text, and the settings to fix, by path."""
 
     stage: str
     error: str
     settings: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def by_state_file(self) -> bool:
+        """Whether the CPU or Memory Manager rejects its state file."""
+        return self.stage in _ON_STATE_FILES

@@ -17,9 +17,11 @@ from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.claims import ClaimFit, FleetClaims, ServedClaims, served
 from cpuctl.fleet.collection import Recording, file_digest
 from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, as_new_pod, best, domain_of, first, load_of
+from cpuctl.fleet.placed import Everywhere, Fitting, Placed, Share
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.starting_state import overlap_warnings
 from cpuctl.pods.node_selection import Taint
 from cpuctl.records import replace
 from cpuctl.scheduler.decisions import (
@@ -52,61 +54,6 @@ _SHOWN = 10
 _NO_CLAIMS = ClaimFit()
 
 
-class Fitting(NamedTuple):
-    """Where else a pod would be admitted: how many nodes were tried, how many of them admit it, and which."""
-
-    tried: int
-    admitting: int
-    nodes: tuple[str, ...]
-
-
-class Placed(NamedTuple):
-    """The outcome for a pod; if no kubelet decides on it, the message says why.
-
-    There is no message if it is sent to a node whose kubelet is unknown. ``plugin`` is None if the scheduler
-    has none.
-    """
-
-    pod: StoredPod
-    node: str | None = None
-    message: str = ""
-    admission: Admission | None = None
-    fitting: Fitting | None = None
-    plugin: PluginView | None = None
-    claims: ServedClaims | None = None
-
-    @property
-    def admitted(self) -> bool:
-        """Whether a kubelet admits it."""
-        return self.admission is not None and isinstance(self.admission.verdict, Admitted)
-
-    @property
-    def runs(self) -> bool:
-        """Whether it is admitted, and nothing known keeps it from starting."""
-        return self.admitted and not (self.claims and self.claims.problem)
-
-    @property
-    def scheduled(self) -> bool:
-        """Whether it is sent to a node whose kubelet's decision is unknown."""
-        return self.admission is None and self.node is not None and not self.message
-
-
-class Share(NamedTuple):
-    """Nodes with the same outcome for a DaemonSet's pod."""
-
-    placed: Placed
-    nodes: tuple[str, ...]
-
-
-class Everywhere(NamedTuple):
-    """The outcome for a DaemonSet: where its pods go, where they already run, and which nodes get none."""
-
-    pod: StoredPod
-    shares: tuple[Share, ...]
-    running: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-
 class _Judged(NamedTuple):
     """The scheduler's verdict on a pod for the nodes of a class: why they cannot take it, or their score."""
 
@@ -136,6 +83,8 @@ class FleetPlanner:
         self._policy = policy
         self.unnecessary: list[str] = []
         """Nodes on which a policy has no effect, because the CPU Manager's is ``none``."""
+        self.overlaps: list[str] = []
+        """Warnings about running pods of a node that share exclusive CPUs, for one of equal nodes."""
         self._nodes = nodes
         self._plugin = None if topologies is None else ClassTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
@@ -409,6 +358,8 @@ class FleetPlanner:
                 self._claims.serve(list(dict.fromkeys(alike)), planning, started)
             if self._policy is not None and started.policy is None:
                 self.unnecessary.append(row["node"])
+            overlaps = overlap_warnings(started, lambda: planning.initial.full_names)
+            self.overlaps += (f"{row['node']}: {text}" for text in overlaps)
             node_class.kubelet, node_class.planning = started, planning
         return node_class.kubelet
 

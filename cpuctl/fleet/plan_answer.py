@@ -14,7 +14,8 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import STOPS, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.claims import FleetClaims
-from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
+from cpuctl.fleet.placed import Everywhere, Placed
+from cpuctl.fleet.plan import FleetPlanner
 from cpuctl.fleet.plan_inputs import (
     Cluster,
     FleetPlanInputs,
@@ -26,7 +27,7 @@ from cpuctl.fleet.plan_inputs import (
     topology_doubts,
 )
 from cpuctl.fleet.topology_plugin import PluginView, Topologies
-from cpuctl.phrases import named
+from cpuctl.phrases import named, taken_text
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 _STALE = 5
+"""The most nodes that are named in one kind of warning."""
 _MOST_COPIES = 100_000
 """The most pods to plan if as many copies as fit are requested."""
 
@@ -115,7 +117,7 @@ def fleet_plan_document(
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
-    sources.warn(*_shared(planned.found))
+    sources.warn(*_shared(planned.found), *planner.overlaps[:_STALE])
     if planner.unnecessary:
         from cpuctl.operations.policies import POLICY_UNUSED
         from cpuctl.phrases import few
@@ -139,11 +141,8 @@ def _shared(found: Iterable[Placed | Everywhere]) -> Iterator[str]:
     for each in found:
         for placed in [each] if isinstance(each, Placed) else [share.placed for share in each.shares]:
             if placed.admission is not None and (taken := CPUSet(placed.admission.taken_from_others)):
-                are = "is" if len(taken) == 1 else "are"
-                yield (
-                    f"pod {each.pod.full_name} gets {named(taken)} on {placed.node}, which {are} reserved or "
-                    "held by another pod"
-                )
+                where = f"{named(taken)} on {placed.node}"
+                yield f"pod {each.pod.full_name} gets {where}, which {taken_text(taken)}"
 
 
 def _document(

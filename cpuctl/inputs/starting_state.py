@@ -88,6 +88,12 @@ class StartingState(Record):
         return "/".join(self.names.get(uid, (uid,)))
 
     @property
+    def full_names(self) -> dict[str, str]:
+        """The names of pods by UID, running or not."""
+        known = {uid: "/".join(name) for uid, name in self.names.items()}
+        return known | {pod.uid: pod.full_name for pod in self.running}
+
+    @property
     def granted(self) -> tuple[StoredPod, ...]:
         """The running pods with their allocated resources: a resize may be pending (KEP-1287)."""
         return as_granted(self.running)
@@ -304,16 +310,16 @@ def start_from(
 def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     """Let a node that has loaded its state files resume with the pods that run on it."""
     _resume(node, initial, sources)
-    names = {uid: "/".join(name) for uid, name in initial.names.items()}
-    warn_of_overlaps(node, {**names, **{pod.uid: pod.full_name for pod in initial.running}}, sources)
+    sources.warn(*overlap_warnings(node, lambda: initial.full_names))
 
 
-def warn_of_overlaps(node: Node, names: Mapping[str, str], sources: Sources) -> None:
-    """Warn if pods of a node share exclusive CPUs, or have reserved ones; *names* are by the pods' UIDs."""
+def overlap_warnings(node: Node, all_names: Callable[[], Mapping[str, str]]) -> Iterator[str]:
+    """Warn if pods share exclusive CPUs, or have reserved ones; *all_names* returns names by UID."""
     if overlapping := node.cpu.overlapping_pods():
+        names = all_names()
         pods = [f"{names.get(uid, uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items()]
-        sources.warn(
-            "the exclusive CPUs of some pods are reserved, or another pod holds them, too: "
+        yield (
+            "the exclusive CPUs of some pods are reserved or also held by another pod: "
             f"{few(sorted(pods))}{node.cpu.overlap_reason}"
         )
 

@@ -14,7 +14,7 @@ from cpuctl.engine.capacity.defragment import (
     immovable_pods,
     largest_after_moves,
 )
-from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.capacity.probe import exclusive_pod, settled
 from cpuctl.engine.node import Node
 from cpuctl.errors import UsageError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.capacity.probe import Progress
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.pods.model import StoredPod
 
 BUDGET = 20_000
 """The default number of evictions and admissions to try."""
@@ -29,10 +30,15 @@ _OPTION = "--defragment"
 
 
 class Defragmentation(NamedTuple):
-    """The result: for the given pod, or for the largest request that can be made to fit."""
+    """The result: for the given pod, or for the largest request that can be made to fit.
+
+    ``shared`` are CPUs (a mask) that this pod, or the largest that fits now, would get without moves although
+    they are reserved or another pod's.
+    """
 
     found: Moves | LargestMoves
     immovable: tuple[Immovable, ...]
+    shared: int
 
     @property
     def moves(self) -> Moves | None:
@@ -66,7 +72,7 @@ def defragment(
     immovable = tuple(immovable_pods(node))
     if planning.incoming:
         moves = fewest_moves(node, planning.incoming[0], budget, progress, stopped)
-        return Defragmentation(moves, immovable)
+        return Defragmentation(moves, immovable, _shared(node, planning.incoming[0]))
     if node.policy is None:
         hint = "set the pod to fit with -f or -T"
         raise UsageError(
@@ -74,4 +80,9 @@ def defragment(
         )
     node.server = None
     largest = largest_after_moves(node, most_requested(node), budget, progress, stopped)
-    return Defragmentation(largest, immovable)
+    shared = _shared(node, exclusive_pod(node, largest.now)) if largest.now else 0
+    return Defragmentation(largest, immovable, shared)
+
+
+def _shared(node: Node, pod: StoredPod) -> int:
+    return node.copy().admit(pod).taken_from_others

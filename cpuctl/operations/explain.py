@@ -86,9 +86,9 @@ def explain_pod(
         _scenario(planning, chosen, together=together), runs, REMEMBERED if choice else 1
     )
     if isinstance(replay, Replay):
-        # From here on, replays omit the warnings, which have been given, and use the assumed release, if one
-        # is assumed: all others start in the same way.
-        kubelet = replace(replay.scenario.kubelet, released=True)
+        # From here on, replays omit the warnings, which have been given, and use the release and the flags
+        # that are assumed, if any are: all others start in the same way.
+        kubelet = replace(replay.scenario.kubelet, released=True, flags_gap="")
         quiet = replace(replay.scenario, start=partial(planning.start, sources=Sources()), kubelet=kubelet)
         if choice or len(quiet.pods) == 1:
             replay = replace(replay, scenario=quiet)

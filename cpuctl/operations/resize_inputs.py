@@ -62,7 +62,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     """Start the kubelet: on its state with the running pods or, without a state, by admitting them first."""
     from cpuctl.engine.resize.running import running_pod
     from cpuctl.inputs.kubelet import kubelet_gates
-    from cpuctl.inputs.starting_state import warn_of_overlaps
+    from cpuctl.inputs.starting_state import overlap_warnings
     from cpuctl.operations.started_node import StartedNode, start_planned
 
     initial, sources = planning.initial, planning.sources
@@ -81,7 +81,9 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     if saved:
         _warn_of_unknown_pods(node, running, planning)
     refused, outside = ({}, {}) if saved else _admit(started, _in_order(node, pods, planning))
-    warn_of_overlaps(node, {each.allocated.uid: each.allocated.full_name for each in pods}, sources)
+    if not saved:
+        names = {each.allocated.uid: each.allocated.full_name for each in pods}
+        sources.warn(*overlap_warnings(node, lambda: names))
     # Running pods are already stored: from here on, resizes have their own rules.
     server, node.server = node.server, None
     if server is not None:

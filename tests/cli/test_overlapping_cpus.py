@@ -46,7 +46,9 @@ def test_explain_warns_like_plan(cpuctl: Cpuctl) -> None:
 
 
 def test_running_pods_that_share_exclusive_cpus_are_named(cpuctl: Cpuctl) -> None:
-    named = "holds them, too: shop/database (CPU 2), telco/gateway (CPU 2): if cores or sockets differ"
+    named = (
+        "also held by another pod: shop/database (CPU 2), telco/gateway (CPU 2): if cores or sockets differ"
+    )
     for command in ("plan", "explain"):
         result = cpuctl(command, *again(TWO), "-T", "a=1/1,1Mi")
         assert result.err.count(named) == 1, result.err
@@ -84,12 +86,13 @@ def test_rejected_pods_take_no_cpus(cpuctl: Cpuctl) -> None:
     assert not [each for each in plan["warnings"] if each["pod"].partition("/")[2] in rejected]
 
 
-def pods_json(path: Path, sizes: Mapping[str, int]) -> str:
+def pods_json(path: Path, sizes: Mapping[str, int], node: str = "") -> str:
     """Write running Guaranteed pods with these CPUs."""
     items = []
     for name, cpus in sizes.items():
         amounts = {"cpu": cpus, "memory": "1Mi"}
-        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
+        container = {"name": "c", "resources": {"limits": amounts, "requests": amounts}}
+        spec = {"containers": [container], **({"nodeName": node} if node else {})}
         metadata = {"name": name, "namespace": "d", "uid": name}
         items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
@@ -119,7 +122,9 @@ def test_no_setting_is_proposed_after_which_running_pods_share_cpus(cpuctl: Cpuc
     answer = answer_of(cpuctl, "explain", "d/p4", *node, "--pods", pods)
     assert answer["pod"]["outcome"] == "Rejected"
     (search,) = [each for each in answer["searches"] if each["kind"] == "setting"]
-    assert (search["found"], search["excluded"]) == (0, "where pods would share exclusive CPUs")
+    assert (search["found"], search["sharesCPUs"]) == (0, True)
+    shown = cpuctl("explain", "d/p4", *node, "--pods", pods, columns=160).out
+    assert "never admitted with CPUs of its own (tried all; " in shown
 
 
 def test_other_commands_name_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -127,6 +132,8 @@ def test_other_commands_name_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None
     taken = "CPU 2, which it gets, is reserved or held by another pod"
     assert taken in cpuctl("advise", *node, *new, "--defragment").out
     assert answer_of(cpuctl, "advise", *node, *new, "--defragment")["sharedCPUs"] == "2"
+    largest = answer_of(cpuctl, "advise", *node, "--defragment", "--budget", "9")
+    assert (largest["largest"]["now"], largest["sharedCPUs"]) == (22, "2")
     compared = cpuctl("plan", *node, *new, "--compare", ".", "restricted").out
     assert "\nA: warning: pod default/a gets CPU 2, which is" in compared
     assert "B: warning" not in compared
@@ -134,7 +141,7 @@ def test_other_commands_name_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None
     assert answer_of(cpuctl, *few)["current"]["service"]["overlappingPods"] == 2
     assert "With the current settings" in cpuctl(*few).out
     resized = cpuctl("resize", *again(TWO), "--set", "shop/database:cpu=4")
-    assert "holds them, too: shop/database (CPU 2), telco/gateway (CPU 2)" in resized.err
+    assert "also held by another pod: shop/database (CPU 2), telco/gateway (CPU 2)" in resized.err
 
 
 def test_a_replay_names_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -161,6 +168,9 @@ def test_a_fleet_names_shared_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
     pods = ("-T", "d=2/2,1Mi", "-T", "g=4/4,1Mi", "-T", "a=3/3,10Mi")
     result = cpuctl("fleet", "plan", str(tmp_path), *pods)
     assert "warning: pod default/a gets CPU 2 on hybrid, which is reserved or held by" in result.err
+    running = pods_json(tmp_path / "running.json", {"p1": 2, "p2": 4, "p3": 3}, node="hybrid")
+    result = cpuctl("fleet", "plan", str(tmp_path / "hybrid"), "--pods", running, "-T", "b=1/1,1Mi")
+    assert "warning: hybrid: the exclusive CPUs of some pods are reserved or also held" in result.err
 
 
 def test_a_given_state_is_not_blamed_on_cores_of_one_size(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -172,5 +182,5 @@ def test_a_given_state_is_not_blamed_on_cores_of_one_size(cpuctl: Cpuctl, tmp_pa
     (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state, V36))
     node = ("-m", "synthetic:1s1n8c1t,mem=4Gi", "--kubelet-config", str(tmp_path / "k.yaml"))
     result = cpuctl("plan", *node, "--state", str(tmp_path), "--pods", pods, "-T", "a=1/1,1Mi")
-    assert "holds them, too: d/p1 (CPU 2), gone (CPU 2)\n" in result.err
+    assert "also held by another pod: d/p1 (CPU 2), gone (CPU 2)\n" in result.err
     assert "differ in size" not in result.err

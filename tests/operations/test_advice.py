@@ -223,7 +223,9 @@ def test_an_interrupted_search_reports_its_results() -> None:
 
 def test_admitted_pods_come_first_and_free_cpus_only_break_ties() -> None:
     """Rejecting a pod leaves more free CPUs, which is not a merit; neither are fewer crossings."""
-    more = Service(3, 0, 2, 0, 4, 2, 8, 2)
+    more = Service(3, 0, 2, 0, 4, 2, 8, 2, 0)
+    assert more._replace(admitted=2).beats(more._replace(overlapping=2)) is False
+    assert more.beats(more._replace(overlapping=2))
     assert more.beats(more._replace(admitted=2, crossings=0, shared_pool=12, largest=6))
     assert not more.beats(more._replace(admitted=2, on_one_node=3))
     assert more.beats(more._replace(shared_pool=7))

@@ -10,7 +10,7 @@ from cpuctl.answering.topology.devices_answer import device_warnings
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.placement import PoolWarning
-from cpuctl.phrases import named
+from cpuctl.phrases import named, taken_text
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def cpu_warnings(node: Node, admission: Admission) -> Iterator[PlanWarning]:
         }
     if taken := admission.taken_from_others:
         cpus = CPUSet(taken)
-        are, why = "is" if len(cpus) == 1 else "are", node.cpu.overlap_reason
-        text = f"pod {name} gets {named(cpus)}, which {are} reserved or held by another pod{why}"
+        text = f"pod {name} gets {named(cpus)}, which {taken_text(cpus)}{node.cpu.overlap_reason}"
         if node.policy is not None and taken & node.policy.reserved:
             text += "; the kubelet does not restart with its own cpu_manager_state"
         yield {"pod": name, "takenCPUs": str(cpus), "message": text}

@@ -55,8 +55,7 @@ class Step(NamedTuple):
 class Moves(NamedTuple):
     """What was found for one pod: the steps of a plan, None without one, and what is proven about it.
 
-    ``now`` is the verdict on the pod in the current state, and ``shared`` are CPUs (a mask) that it would get
-    although they are reserved or another pod's. No plan has ``excluded`` moves or fewer; -1 means
+    ``now`` is the verdict on the pod in the current state. No plan has ``excluded`` moves or fewer; -1 means
     that nothing is excluded. ``ended`` is why the search ended: with ``all`` the plan has the fewest moves,
     or no plan exists. ``why_not`` is why moves cannot help. ``tried`` counts steps.
     """
@@ -68,7 +67,6 @@ class Moves(NamedTuple):
     ended: Ended
     tried: int
     why_not: Verdict | None = None
-    shared: int = 0
 
     @property
     def evictions(self) -> int:
@@ -256,14 +254,12 @@ def fewest_moves(
     """Search for the fewest moves that let *pod* in, in about *budget* steps; *node* is not changed."""
     node = settled(node)
     after = node.copy()
-    admission = after.admit(pod)
-    now: Verdict = admission.verdict
+    now = after.admit(pod).verdict
     found = Moves(pod, now, None, excluded=-1, ended="all", tried=1)
     if not isinstance(now, Admitted | Rejected):
         return found._replace(why_not=now)
     if isinstance(now, Admitted):
-        alone = Step("admit", pod, held_cpus(after, pod))
-        return found._replace(steps=(alone,), shared=admission.taken_from_others)
+        return found._replace(steps=(Step("admit", pod, held_cpus(after, pod)),))
     stay = frozenset(each.pod.uid for each in immovable_pods(node))
     if (obstacle := _impossible(node, pod, stay)) is not None:
         return found._replace(why_not=obstacle)

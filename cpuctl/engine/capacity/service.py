@@ -1,7 +1,8 @@
 """How well a node serves its pods, in figures, and when one result is better than another.
 
-Pods come first: settings that admit fewer are not better for having more left. Cache crossings, the shared
-pool and the remaining space are compared only if both admit the same number.
+Exclusive CPUs that two pods share come first, then pods: settings that admit fewer are not better for having
+more left. Cache crossings, the shared pool and the remaining space are compared only if both admit the same
+number.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Service(NamedTuple):
     crossings: int | None
     shared_pool: int
     largest: int
-    overlapping: int = 0
+    overlapping: int
 
     def beats(self, other: Service) -> bool:
         """Return whether this result is at least as good in all that counts, and better in something."""

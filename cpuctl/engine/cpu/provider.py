@@ -254,11 +254,11 @@ class CPUProvider(Copied):
         if self.policy is not None:
             self.metrics.resized(self.policy, self.state)
 
-    def taken_from_others(self, uid: str, before: int) -> int:
+    def taken_from_others(self, uid: str) -> int:
         """Return the CPUs (a mask) that a pod got although they are reserved or another pod's.
 
         With cores of different sizes, for example with an offline CPU, the kubelet takes a core to be free
-        that is not (kubernetes issue 124066). *before* is the shared pool when the pod arrived.
+        that is not (kubernetes issue 124066).
         """
         if self.policy is None:
             return 0
@@ -266,7 +266,7 @@ class CPUProvider(Copied):
         own, pools = state.held_by(uid), state.pod_entries
         doubtful: int = own
         if uid not in pools:
-            doubtful &= reduce(or_, pools.values(), self.policy.reserved | ~before | state.doubly_assigned)
+            doubtful &= reduce(or_, pools.values(), self.policy.reserved | state.doubly_assigned)
         if not doubtful:
             return 0
         others = (state.held_by(other) for other in state.owners if other != uid)

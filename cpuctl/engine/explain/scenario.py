@@ -11,13 +11,10 @@ from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import NotStarted, StartResult
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import StoredPod
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 REMEMBERED = 256
 """How many pods back a replay can be resumed; each costs a copy of the node."""
-
-SHARED = "where pods would share exclusive CPUs"
-"""The choices that are left out if they admit a pod, but with CPUs that are reserved or another pod's."""
 
 Starter = Callable[[Kubelet], StartResult]
 """Function that starts a kubelet on the scenario's machine, from its files and with any running pods."""
@@ -67,7 +64,9 @@ class SearchBudget:
     """A count of engine runs, one per pod, up to a ``bound``; ``cut`` is set if more would be needed.
 
     ``left_out`` names choices that were deliberately not tried, ``resources`` those of which other requests
-    were tried. *tick* is called for every run, to report progress.
+    were tried. ``shared``: a choice would help, but CPUs would be reserved or another pod's. ``unstarted``
+    are settings with which the kubelet rejects its state files. *tick* is called for every run, to report
+    progress.
     """
 
     def __init__(self, *, bound: int = sys.maxsize, tick: Callable[[], None] = lambda: None) -> None:
@@ -76,6 +75,8 @@ class SearchBudget:
         self.made = 0
         self.cut = False
         self.left_out = ""
+        self.shared = False
+        self.unstarted: list[str] = []
         self.resources: set[str] = set()
 
     def allow(self, wanted: int = 1) -> bool:
@@ -84,10 +85,11 @@ class SearchBudget:
         return not self.cut
 
     def reaches(self, scenario: Scenario, admission: Admission) -> bool:
-        """Return whether a decision meets the goal; if only shared CPUs are in the way, they are left out."""
-        if isinstance(admission.verdict, Admitted) and not admission.is_sound:
-            self.left_out = self.left_out or SHARED
-        return scenario.is_met_by(admission)
+        """Return whether a decision meets the goal, and note if only shared CPUs are in the way."""
+        if scenario.is_met_by(admission):
+            return True
+        self.shared |= scenario.is_met_by(replace(admission, taken_from_others=0))
+        return False
 
     def admit(self, node: Node, pod: StoredPod) -> Admission:
         """Let a node decide on a pod."""

@@ -18,7 +18,7 @@ from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.effects import most_requested
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.phrases import named
+from cpuctl.phrases import named, taken_text
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.requests import pod_requests
@@ -180,8 +180,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
 
 def _shared(admission: Admission) -> Iterator[str]:
     if taken := CPUSet(admission.taken_from_others):
-        are = "is" if len(taken) == 1 else "are"
-        yield f"{named(taken)} {are} reserved or held by another pod"
+        yield f"{named(taken)} {taken_text(taken)}"
 
 
 def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:

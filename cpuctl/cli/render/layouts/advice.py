@@ -105,7 +105,7 @@ def _overlaps(document: AdvisedSettings) -> Iterator[Cell]:
     if names:
         yield Cell(
             f"With {' and '.join(names)}, some exclusive CPUs are reserved or held by two pods "
-            "(kubernetes issue 124066).",
+            "(kubernetes issue 124066): settings with fewer such pods are better.",
             "yellow",
         )
 

@@ -9,7 +9,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_lin
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import rejection_text
-from cpuctl.phrases import counted, named
+from cpuctl.phrases import counted, named, taken_text
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import FoundMoves, MoveStep, UnstartedDefragmentation
@@ -42,20 +42,23 @@ def _opening(document: FoundMoves) -> Iterator[Cell]:
         name, now = document["pod"]["name"], document["pod"]["now"]
         if now["outcome"] == "Admitted":
             yield Cell(f"{name} is admitted without moves.", "green")
-            if shared := document["sharedCPUs"]:
-                cpus = CPUSet.parse(shared)
-                are = "is" if len(cpus) == 1 else "are"
-                text = f"{named(cpus)}, which it gets, {are} reserved or held by another pod."
-                yield Cell(text, "yellow")
+            yield from _shared(document["sharedCPUs"])
             return
         yield Cell(f"{name} is not admitted now: {rejection_text(now)}")
     if largest:
         more = f", one of {largest['cpus']} after moves" if largest["cpus"] > largest["now"] else ""
         yield Cell(f"A container of {counted(largest['now'], 'CPU')} is admitted now{more}.")
+        yield from _shared(document["sharedCPUs"])
     if moves is not None:
         yield Cell(f"It fits after {counted(moves, 'move')}.", "green")
     else:
         yield Cell(_nothing(document), "yellow" if largest else "red")
+
+
+def _shared(cpus: str) -> Iterator[Cell]:
+    if cpus:
+        shared = CPUSet.parse(cpus)
+        yield Cell(f"{named(shared)}, which it gets, {taken_text(shared)}.", "yellow")
 
 
 def _nothing(document: FoundMoves) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, next_line
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import byte_text, counted, named
+from cpuctl.phrases import byte_text, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import PlacedContainer
@@ -121,7 +121,8 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
             return f"other requests: {resources}{how}"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
-            return "any other topology policy, scope or option" + (", memoryManagerPolicy None" * memory)
+            more = ", memoryManagerPolicy None, each alone" * memory
+            return f"any other topology policy, scope or option{more}"
         case kind:
             return _KINDS[kind]
 
@@ -130,9 +131,13 @@ def _without_success(search: Search, wanted: str) -> str:
     if not search["complete"]:
         return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['excluded']}" if search["excluded"] else ""
+    wanted += " with CPUs of its own" if search["sharesCPUs"] else ""
     if search["kind"] == "request":
-        return f"not {wanted} in {counted(search['runs'], 'run')}{but}"
-    return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
+        return f"not {wanted} in {counted(search['runs'], 'run')}"
+    never = f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
+    if settings := search["notStarted"]:
+        never += f"; with {few(settings)}, the kubelet would not start on its state files"
+    return never
 
 
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
@@ -147,4 +152,4 @@ def runs_lines(document: ExplainedDecision) -> Iterator[str]:
     yield f"{runs}. RESULT: after admitting all pods again with the change."
     if any(each["kind"] == "removal" for each in document["suggestions"]):
         when = "before the restart" if document["query"]["restarted"] else "right before this one arrives"
-        yield f"Pods to remove end {when}."
+        yield f"Removed pods end {when}."

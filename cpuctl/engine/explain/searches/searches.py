@@ -12,12 +12,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.scenario import REMEMBERED, SHARED, Replay, SearchBudget, replay_scenario
+from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import StartRefused
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.policy_options import (
@@ -203,7 +204,9 @@ class Search(NamedTuple):
     """The search for one kind of change: what was found, in how many runs of the engine.
 
     ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
-    ``left_out``. ``resources`` are those of which other requests were tried.
+    ``left_out``. ``resources`` are those of which other requests were tried. ``shared``: a change would help,
+    but then pods would have CPUs that are reserved or another pod's. ``unstarted`` are settings with which
+    the kubelet rejects its state files.
     """
 
     kind: ChangeKind
@@ -213,6 +216,8 @@ class Search(NamedTuple):
     complete: bool
     left_out: str
     resources: tuple[str, ...]
+    shared: bool
+    unstarted: tuple[str, ...]
 
 
 class _Method(Record):
@@ -270,6 +275,8 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         complete=not runs.cut,
         left_out=runs.left_out,
         resources=tuple(sorted(runs.resources)),
+        shared=runs.shared,
+        unstarted=tuple(runs.unstarted),
     )
 
 
@@ -279,10 +286,12 @@ def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion 
     if not runs.allow(len(scenario.pods)):
         return None
     replayed = replay_scenario(change.applied(scenario), runs, remembered=1)
+    if isinstance(replayed, StartRefused) and replayed.by_state_file and isinstance(change, SettingChange):
+        runs.unstarted.append(f"{change.option or change.setting} {change.after}")
     if not isinstance(replayed, Replay) or not runs.reaches(scenario, replayed.admission):
         return None
     if not _overlapping(replayed) <= _overlapping(replay):
-        runs.left_out = runs.left_out or SHARED
+        runs.shared = True
         return None
     gone = replay.admitted - replayed.admitted - replayed.scenario.removed
     lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)

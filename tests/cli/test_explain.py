@@ -385,3 +385,13 @@ def test_memory_that_other_pods_leave_is_tried(cpuctl: Cpuctl) -> None:
         (change,) = [each["change"] for each in document["suggestions"] if each["kind"] == "request"]
         changed = [(each["container"], each["resource"], each["after"]) for each in change["amounts"]]
         assert changed == [(container, "memory", amount)]
+
+
+def test_a_table_of_placements_that_is_too_wide_has_two_parts(cpuctl: Cpuctl) -> None:
+    kubelet = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    machine = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+    words = ("explain", "telco/packet-gateway", *machine, *kubelet, "-f", "fixtures/pods")
+    lines = cpuctl(*words, columns=80).out.splitlines()
+    headings = [line.split() for line in lines if line.startswith("POD ") and "CONTAINER" in line]
+    assert [heading[-1] for heading in headings] == ["MEMORY", "HOW"]
+    assert max(map(len, lines)) <= 80

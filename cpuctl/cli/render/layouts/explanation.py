@@ -58,7 +58,9 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         return
     yield _verdict(document)
     if any("alignment" in container for container in _containers(document)):
-        yield from pods_tables([_shown(document)], wide=True)
+        placed, *devices = pods_tables([_shown(document)], wide=True)
+        names = [column.name for column in placed.columns]
+        yield from (placed._replace(split=names.index("KIND"), keys=2), *devices)
     yield from _claims(document, wide=wide)
     yield from _weighed(document)
     if document["rounds"]:

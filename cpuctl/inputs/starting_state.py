@@ -318,9 +318,12 @@ def overlap_warnings(node: Node, all_names: Callable[[], Mapping[str, str]]) -> 
     if overlapping := node.cpu.overlapping_pods():
         names = all_names()
         pods = [f"{names.get(uid, uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items()]
+        reserved = node.policy.reserved if node.policy else 0
+        then = "; the kubelet does not restart with its own cpu_manager_state"
         yield (
             "the exclusive CPUs of some pods are reserved or also held by another pod: "
             f"{few(sorted(pods))}{node.cpu.overlap_reason}"
+            f"{then if any(cpus & reserved for cpus in overlapping.values()) else ''}"
         )
 
 

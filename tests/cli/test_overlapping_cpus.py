@@ -184,3 +184,18 @@ def test_a_given_state_is_not_blamed_on_cores_of_one_size(cpuctl: Cpuctl, tmp_pa
     result = cpuctl("plan", *node, "--state", str(tmp_path), "--pods", pods, "-T", "a=1/1,1Mi")
     assert "also held by another pod: d/p1 (CPU 2), gone (CPU 2)\n" in result.err
     assert "differ in size" not in result.err
+
+
+def test_running_pods_with_reserved_cpus_keep_the_kubelet_from_restarting(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    (tmp_path / "k.yaml").write_text(SINGLE.replace("0-1", "'0'").replace("single-numa-node", "none"))
+    pods = pods_json(tmp_path / "pods.json", {"p1": 2})
+    node = ("-m", f"{TWO}/node.tar.xz", "--state", "none", "--kubelet-config", str(tmp_path / "k.yaml"))
+    result = cpuctl("plan", *node, "--pods", pods, "-T", "a=1/1,1Mi", "--write-state", str(tmp_path / "s"))
+    assert "d/p1 (CPU 0)" in result.err
+    assert "the kubelet does not restart with its own cpu_manager_state" in result.err
+    verified = cpuctl(
+        "checkpoint", "verify", str(tmp_path / "s"), *node[:2], *node[4:], "--kubelet-version", "1.36"
+    )
+    assert (verified.code, "would not start" in verified.out) == (3, True)

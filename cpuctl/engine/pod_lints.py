@@ -9,7 +9,7 @@ stays as it is in the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +27,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.phrases import few
+from cpuctl.phrases import counted, few
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
@@ -229,14 +229,20 @@ def _lint_whole(subject: PodLintSubject) -> Iterator[Finding]:
             alike.setdefault(_advice(subject, container), []).append(container)
     for fix, containers in alike.items():
         first = containers[0]
-        whole = f"requests and limits are {whole_cpus(first)} whole CPUs"
-        if len(containers) > 1:
-            whole = f"containers {few([each.name for each in containers])} request whole CPUs"
         detail = (
-            f"{whole}, but none become exclusive: the pod is {qos.qos_class}, not Guaranteed, because "
-            f"{qos.reason}"
+            f"{_shared_whole(containers)}: the pod is {qos.qos_class}, not Guaranteed, because {qos.reason}"
         )
         yield subject.field_path(first).warning(_SHARED, detail, fix=fix)
+
+
+def _shared_whole(containers: Sequence[Container]) -> str:
+    """Describe whole CPUs that do not become exclusive."""
+    if len(containers) > 1:
+        names = few([each.name for each in containers])
+        return f"containers {names} request whole CPUs, but none become exclusive"
+    cpus = whole_cpus(containers[0])
+    become = "it does not become exclusive" if cpus == 1 else "none become exclusive"
+    return f"requests and limits are {counted(cpus, 'whole CPU')}, but {become}"
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:

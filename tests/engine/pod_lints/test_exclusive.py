@@ -26,6 +26,16 @@ CASES = [
             " | set memory of main to 64Mi, in requests and limits"
         ],
     ),
+    Case(
+        "memory is missing, and there is one CPU",
+        pod(app("cpu=1", "cpu=1")),
+        UNKNOWN,
+        [
+            "warning no-exclusive-cpus spec.containers[0].resources: requests and limits are 1 whole CPU, but it does"
+            " not become exclusive: the pod is Burstable, not Guaranteed, because container main has no memory limit"
+            " | set memory of main to 64Mi, in requests and limits"
+        ],
+    ),
     Case("memory is missing, without pinning", pod(app("cpu=2", "cpu=2")), NONE),
     Case(
         "a sidecar without limits",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
+from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, Rejected, RejectionReason
 from cpuctl.engine.placement import Isolation
@@ -47,6 +47,7 @@ class NodeOfPods(NamedTuple):
     """The node and the rules by which pods are read; ``static`` names managers with a static policy.
 
     ``scope`` and ``policy`` are the Topology Manager's, ``none`` if it does nothing.
+    ``unit`` is the number of CPUs that a known node allocates together: those of a core, or one.
     ``memory`` in bytes and ``allocatable`` by resource are None if the node is not known.
     """
 
@@ -55,6 +56,7 @@ class NodeOfPods(NamedTuple):
     static: frozenset[str] = frozenset()
     scope: str = "container"
     policy: str = "restricted"
+    unit: int = 1
     cgroup_version: Literal[1, 2] = 2
     memory: int | None = None
     allocatable: "Mapping[str, Quantity] | None" = None
@@ -166,7 +168,8 @@ def _container(
         scope=node.scope,
         passes_over=rules.passes_over,
     )
-    advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources)
+    unit = AllocationUnit(node.unit, by_pod=rules.managers and node.scope == "pod")
+    advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources, unit=unit)
     if pod.virtual_machine is not None:
         advice = advice._replace(changes=())  # users cannot set what KubeVirt computes
     exclusive = node.gives_cpus and advice.claim.cpus > 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Component, Severity
-from cpuctl.engine.cpu.exclusive_advice import advise
+from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, advise
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
     Admitted,
@@ -126,8 +126,7 @@ class TrialNode:
     def unit(self) -> int:
         """The number of CPUs that are allocated together."""
         policy = self.node.cpu.policy
-        whole_cores = policy is not None and policy.options.full_pcpus_only
-        return max(self.node.topology.cpus_per_core, 1) if whole_cores else 1
+        return policy.request_step if policy else 1
 
     def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
         """Report whether and why the kubelet refuses a pod."""
@@ -261,14 +260,8 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
 
 def _advice(subject: PodLintSubject, container: Container) -> str:
     """Describe the smallest change after which the container would get its CPUs."""
-    amounts = {
-        (change.place.container, change.place.resource): change.after
-        for change in advise(subject.view, container, qos=subject.qos).changes
-    }
-    cpus = amounts.get((container.name, "cpu")) or container.resources.requests.get("cpu", _ZERO)
-    unit = subject.kubelet.unit
-    if amounts and cpus.value % unit:
-        amounts[container.name, "cpu"] = Quantity.from_value((cpus.value // unit + 1) * unit)
+    advice = advise(subject.view, container, qos=subject.qos, unit=AllocationUnit(subject.kubelet.unit))
+    amounts = {(change.place.container, change.place.resource): change.after for change in advice.changes}
     edits = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
     if not edits:
         return ""

@@ -132,6 +132,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
         static=_static(kubelet.config),
         scope=_scope(kubelet.config),
         policy=kubelet.config.topology_manager_policy,
+        unit=_unit(machine, kubelet) if machine else 1,
         cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
         memory=(machine.info.memory_bytes or None) if machine else load_memory(inputs.memory, sources),
         allocatable=allocatable,
@@ -174,6 +175,17 @@ def _static(config: KubeletConfiguration) -> frozenset[str]:
         "topology": config.topology_manager_policy != "none",
     }
     return frozenset(manager for manager, static in policies.items() if static)
+
+
+def _unit(machine: MachineSource, kubelet: Kubelet) -> int:
+    """Return the number of CPUs that a node allocates together; one if its kubelet does not start."""
+    if kubelet.config.cpu_manager_policy != "static":
+        return 1
+
+    from cpuctl.engine.start import Started, check_start
+
+    started = check_start(machine.info, kubelet)
+    return started.policy.request_step if isinstance(started, Started) and started.policy else 1
 
 
 def _scope(config: KubeletConfiguration) -> str:

@@ -362,7 +362,7 @@ def test_a_second_pod_of_one_name_is_not_created(lint: Lint) -> None:
         ("", "set memory of main to 1Gi, in requests and limits"),
         (
             " --cpu-manager-policy-options=full-pcpus-only=true",
-            "set memory of main to 1Gi, cpu of main to 4, in requests and limits",
+            "set cpu of main to 4, memory of main to 1Gi, in requests and limits",
         ),
     ],
 )

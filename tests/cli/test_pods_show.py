@@ -380,3 +380,19 @@ def test_ephemeral_containers(words: tuple[str, ...], cpus: str, cpuctl: Cpuctl)
 def test_an_unsupported_release_is_attributed_to_its_option(cpuctl: Cpuctl) -> None:
     refused = cpuctl("pods", "diff", "fixtures/pods/web.yaml", "--to", "1.25")
     assert refused.err.startswith("error: --to: kubelet 1.25 is not supported: ")
+
+
+@pytest.mark.parametrize(("cpus", "whole"), [("100m", 2), ("2500m", 4)])
+def test_a_node_that_allocates_whole_cores_admits_what_is_advised(
+    cpus: str, whole: int, cpuctl: Cpuctl
+) -> None:
+    kubelet = (
+        "--cpu-manager-policy=static --reserved-cpus=0,16 --cpu-manager-policy-options=full-pcpus-only=true"
+    )
+    node = ("-m", "synthetic:2s2n8c2t", "--kubelet-args", kubelet, "-q")
+    shown = json.loads(cpuctl("pods", "show", "-T", f"web={cpus}/{cpus},1Gi", *node, "-o", "json").out)
+    advised = shown["pods"][0]["containers"][0]["exclusiveCPUs"]
+    assert {each["after"] for each in advised["changes"]} == {str(whole)}
+    assert advised["countAfter"] == whole
+    assert cpuctl("plan", "-T", f"web={whole}/{whole},1Gi", *node).code == 0
+    assert cpuctl("plan", "-T", f"web={whole - 1}/{whole - 1},1Gi", *node).code == 3

@@ -9,7 +9,7 @@ from itertools import combinations, product
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cpuctl.engine.cpu.exclusive_advice import advise
+from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
@@ -32,6 +32,9 @@ MOST_TRIED = 2
 
 FEW = settings(suppress_health_check=[HealthCheck.filter_too_much])
 """The API server rejects most pods, or they already have exclusive CPUs."""
+
+UNITS = st.sampled_from([1, 2])
+"""How many CPUs the node allocates together."""
 
 Place = tuple[int, str, str]
 """The container (-1 is the pod itself), the side and the resource."""
@@ -99,41 +102,47 @@ def smaller(pod: Pod, most: int) -> Iterator[Pod]:
         yield from smaller(without, most - 1)
 
 
-def due(pod: Pod, *, managers: bool, scope: str) -> int:
-    """Count the CPUs that the first container is due, once an API server has stored the pod."""
+def due(pod: Pod, unit: int, *, managers: bool, scope: str) -> int:
+    """Count the CPUs that the first container is due, once an API server has stored the pod.
+
+    The node can allocate them, or those of a pod that they are a part of, in whole units.
+    """
     stored = stored_pod(pod, RULES)
     claims = partial(exclusive_claim, pod_level_managers=managers, scope=scope)
     count = claims(stored, stored.containers[0], pod_qos(stored)).cpus
-    return count if count and not invalid_parts(stored, RULES.server) else 0
+    divided = managers and scope == "pod" and stored.resources is not None
+    allocated = stored.resources.requests["cpu"].value if divided and stored.resources and count else count
+    return count if allocated % unit == 0 and not invalid_parts(stored, RULES.server) else 0
 
 
-def check(pod: Pod, *, managers: bool = False, scope: str = "container") -> None:
+def check(pod: Pod, unit: int, *, managers: bool = False, scope: str = "container") -> None:
     stored = provenance(pod, RULES)
     assume(not invalid_parts(stored.pod, RULES.server))
     claims = partial(exclusive_claim, pod_level_managers=managers, scope=scope)
     qos = pod_qos(stored.pod)
     container = stored.pod.containers[0]
-    advice = advise(stored.pod, container, qos=qos, claims=claims, sources=stored.sources)
+    together = AllocationUnit(unit, by_pod=managers and scope == "pod")
+    advice = advise(stored.pod, container, qos=qos, claims=claims, sources=stored.sources, unit=together)
     assume(not advice.claim.cpus)
     most = min(len(advice.changes) - 1, MOST_TRIED) if advice.changes else 1
     for each in smaller(pod, most):
-        assert not due(each, managers=managers, scope=scope), (advice.changes, each)
+        assert not due(each, unit, managers=managers, scope=scope), (advice.changes, each)
 
 
 @settings(FEW, max_examples=30)
-@given(PODS)
-def test_no_smaller_change_of_a_pod_helps(pod: Pod) -> None:
-    check(pod)
+@given(PODS, UNITS)
+def test_no_smaller_change_of_a_pod_helps(pod: Pod, unit: int) -> None:
+    check(pod, unit)
 
 
 @settings(FEW, max_examples=15)
-@given(WHOLE_PODS)
-def test_no_smaller_change_of_a_pod_with_pod_level_resources_helps(pod: Pod) -> None:
-    check(pod)
+@given(WHOLE_PODS, UNITS)
+def test_no_smaller_change_of_a_pod_with_pod_level_resources_helps(pod: Pod, unit: int) -> None:
+    check(pod, unit)
 
 
 @settings(FEW, max_examples=15)
-@given(GUARANTEED_PODS, st.sampled_from(["container", "pod"]))
-def test_no_smaller_change_helps_if_managers_divide_the_pod(pod: Pod, scope: str) -> None:
+@given(GUARANTEED_PODS, UNITS, st.sampled_from(["container", "pod"]))
+def test_no_smaller_change_helps_if_managers_divide_the_pod(pod: Pod, unit: int, scope: str) -> None:
     """KEP-5526: pod-level resources decide the QoS class, and missing ones are derived from containers."""
-    check(pod, managers=True, scope=scope)
+    check(pod, unit, managers=True, scope=scope)

@@ -107,7 +107,7 @@ def request_step(node: Node) -> int:
     The node has the static policy.
     """
     assert node.policy is not None
-    return max(node.topology.cpus_per_core, 1) if node.policy.options.full_pcpus_only else 1
+    return node.policy.request_step
 
 
 def exclusive_pod(node: Node, cpus: int) -> StoredPod:

@@ -141,6 +141,11 @@ class StaticPolicy(Record):
         """CPUs that may become exclusive."""
         return self.topology.cpus & ~self.reserved
 
+    @property
+    def request_step(self) -> int:
+        """The step in which requests for exclusive CPUs can grow: whole cores with ``full-pcpus-only``."""
+        return max(self.topology.cpus_per_core, 1) if self.options.full_pcpus_only else 1
+
     def fresh_state(self) -> CPUManagerState:
         """Return the state a kubelet starts with if there is no file."""
         strict = self.options.strict_cpu_reservation

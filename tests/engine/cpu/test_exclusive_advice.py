@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, SpecEdit, advise
+from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, AllocationUnit, SpecEdit, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
-from cpuctl.pods.model import QosClass, StoredPod
+from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.stored import AmountField
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, pod, resources, sidecar
@@ -185,3 +185,56 @@ def test_a_pod_keeps_pod_level_resources_if_that_takes_fewer_changes() -> None:
         "containers[0].limits.cpu=2",
     ]
     assert advice.count_after == 2
+
+
+CORES = AllocationUnit(2)
+IN_CORES = [
+    (
+        "a part of a CPU",
+        app("cpu=100m memory=1Gi", "cpu=100m memory=1Gi"),
+        ["requests.cpu=2", "limits.cpu=2"],
+    ),
+    ("a part of a core", app("cpu=3", "cpu=3"), ["requests.cpu=4", "limits.cpu=4"]),
+    ("a higher limit in whole cores", app("cpu=3 memory=1Gi", "cpu=6 memory=1Gi"), ["requests.cpu=6"]),
+    ("a request in whole cores", app("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"), ["limits.cpu=2"]),
+    ("nothing at all", app("", "memory=1Gi"), ["limits.cpu=2"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("container", "changes"), [each[1:] for each in IN_CORES], ids=[each[0] for each in IN_CORES]
+)
+def test_a_node_that_allocates_whole_cores_is_asked_for_whole_cores(
+    container: Container, changes: list[str]
+) -> None:
+    """Not every number of CPUs would do, so none is marked as an example."""
+    given = pod(container)
+    advice = advise(given, given.containers[0], unit=CORES)
+    found = [reported(change) for change in advice.changes if change.place.resource == "cpu"]
+    assert found == [f"{MAIN}.{change}" for change in changes]
+    assert advice.count_after == int(found[-1].partition("=")[2])
+
+
+@pytest.mark.parametrize(
+    ("by_pod", "changes"),
+    [
+        (False, [f"{MAIN}.requests.cpu=2", f"{MAIN}.limits.cpu=2"]),
+        (
+            True,
+            [
+                "resources.requests.cpu=4",
+                "resources.limits.cpu=4",
+                f"{MAIN}.requests.cpu=1",
+                f"{MAIN}.limits.cpu=1",
+            ],
+        ),
+    ],
+    ids=["containers", "the pod"],
+)
+def test_whole_cores_are_for_what_the_node_allocates(by_pod: bool, changes: list[str]) -> None:
+    """With scope pod, the pod gets whole cores, and its containers any part of them."""
+    claims = partial(exclusive_claim, pod_level_managers=True, scope="pod" if by_pod else "container")
+    given = pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"), app(name="other"))
+    given = given._replace(resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
+    advice = advise(given, given.containers[0], claims=claims, unit=AllocationUnit(2, by_pod=by_pod))
+    assert [reported(change) for change in advice.changes] == changes

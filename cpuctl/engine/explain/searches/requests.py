@@ -251,8 +251,7 @@ def _free(replay: Replay) -> int:
 def _unit(replay: Replay) -> int:
     """Return the number of CPUs that are allocated together: those of a core, or one."""
     policy = replay.before.cpu.policy
-    whole_cores = policy is not None and policy.options.full_pcpus_only
-    return max(replay.before.topology.cpus_per_core, 1) if whole_cores else 1
+    return policy.request_step if policy else 1
 
 
 def in_bytes(amount: int) -> Quantity:

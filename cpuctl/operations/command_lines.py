@@ -170,11 +170,13 @@ def kubelet_command(
 def pods_diff_command(
     filenames: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str, before: str, after: str
 ) -> str:
-    """Write the command line that compares pods of a manifest on two releases, empty if none can.
+    """Write the command line that compares the pods of files on two releases, empty if none can.
 
-    It takes a single manifest, and a kubelet's settings only from files and gates.
+    It takes a single file, but no must-gather, and a kubelet's settings only from files and gates.
     """
-    if len(filenames) != 1 or STDIN in (*filenames, kubelet.config):
+    from cpuctl.machine.sources import with_node
+
+    if len(filenames) != 1 or STDIN in (*filenames, kubelet.config) or with_node(filenames[0])[1]:
         return ""
     if kubelet.config_dir is not None or kubelet.arguments:
         return ""

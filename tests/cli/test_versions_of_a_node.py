@@ -12,6 +12,8 @@ import pytest
 
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import MemoryStateFile
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.operations.command_lines import pods_diff_command
 from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_differences import HEAD, divided
@@ -124,28 +126,39 @@ def test_pods_are_admitted_if_the_other_kubelet_cannot_load_its_flags(cpuctl: Cp
     assert "The pods were not compared: neither kubelet would start." in result.out
 
 
-def test_the_command_that_compares_the_rest_of_pods_works(cpuctl: Cpuctl) -> None:
-    node = (
-        "-m",
-        "fixtures/machines/2s-2numa-32cpu.tar.xz",
-        "--kubelet-config",
-        "fixtures/kubelet/static.yaml",
-    )
-    words = (
-        "config",
-        "versions",
-        *node,
-        "-f",
-        "fixtures/pods/database.yaml",
-        "--from",
-        "1.32",
-        "--to",
-        "1.35",
-    )
-    line = next(line for line in cpuctl(*words).out.splitlines() if line.startswith("To compare their"))
+TELCO_NODE = (
+    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+    *("--kubelet-config", "fixtures/kubelet/static.yaml"),
+)
+NEW, RUNNING = ("-f", "fixtures/pods/database.yaml"), ("--pods", "fixtures/fragmented/pods.json")
+
+
+def upgrade(cpuctl: Cpuctl, *words: str) -> Result:
+    return cpuctl("config", "versions", *TELCO_NODE, "--from", "1.32", "--to", "1.35", *words)
+
+
+@pytest.mark.parametrize("pods", [NEW, (*RUNNING, "--state", "fixtures/fragmented")], ids=["new", "running"])
+def test_the_command_that_compares_the_rest_of_pods_works(pods: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    lines = upgrade(cpuctl, *pods).out.splitlines()
+    line = next(line for line in lines if line.startswith("To compare their"))
     result = cpuctl(*shlex.split(line.partition(": ")[2])[1:])
     assert (result.code, "cpu.max" in result.out) == (0, True)
-    assert "podsDiff" not in json.loads(cpuctl(*words, "-f", "fixtures/pods/report.yaml", "-o", "json").out)
+
+
+@pytest.mark.parametrize("more", [("-f", "fixtures/pods/report.yaml"), RUNNING, ("-T", "web=4/4,1Gi")])
+def test_no_command_compares_the_pods_of_several_files_and_templates(
+    more: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
+    assert "podsDiff" not in json.loads(upgrade(cpuctl, *NEW, *more, "-o", "json").out)
+
+
+def test_pods_in_a_must_gather_are_compared_by_no_command(tmp_path: Path) -> None:
+    """``pods diff`` reads manifests."""
+    gathered = tmp_path / "must-gather.tar.xz"
+    gathered.touch()
+    kubelet = KubeletInputs()
+    assert pods_diff_command([str(gathered)], "", kubelet, "", "1.35", "1.36")
+    assert not pods_diff_command([f"{gathered}#worker-1"], "", kubelet, "", "1.35", "1.36")
 
 
 def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
@@ -191,12 +204,6 @@ def test_releases_can_be_compared_on_an_empty_node(ask: Ask) -> None:
         2,
         "error: expected state files, found none: this command needs some",
     )
-
-
-TELCO_NODE = (
-    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
-    *("--kubelet-config", "fixtures/kubelet/static.yaml"),
-)
 
 
 def test_new_pods_are_stored_by_the_api_server_of_each_release(cpuctl: Cpuctl) -> None:

@@ -319,18 +319,20 @@ class ReportedRejection(TypedDict):
     """What the kubelet itself reported when it rejected the pod."""
 
     reason: str
+    """Empty if it is not known in addition to the message."""
     message: str
     count: Count
     lastTimestamp: str
-    """Time of the last event (RFC 3339); empty if the event does not have it."""
+    """Time of the last event (RFC 3339); empty if the event does not have it, or for a message."""
     node: str
+    """Empty if it is not known."""
     agrees: bool
     """Whether cpuctl's decision is the same."""
 
 
 class ReportedPart(TypedDict, total=False):
     reported: ReportedRejection
-    """Only with --events."""
+    """Only with --events, or with --message for a message about the explained pod."""
 
 
 @final
@@ -424,7 +426,9 @@ class FoundMessage(TypedDict):
     meaning: str
     fix: str | None
     commands: list[str]
-    """Commands to run next; replace words in capitals with your files."""
+    """Commands to run next; replace words in capitals with your files. The one whose answer is in
+    ``explanation`` is left out.
+    """
 
 
 @final

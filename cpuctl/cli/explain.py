@@ -28,7 +28,7 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, Messages
-    from cpuctl.operations.messages import MessageSearch
+    from cpuctl.operations.messages import MessageOccurrence, MessageSearch
     from cpuctl.pods.model import StoredPod
 
 app = command_group()
@@ -135,11 +135,12 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
 
 def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style: Style) -> "Messages":
     """Find messages; if manifests are given, also explain the pod that the messages name."""
-    from cpuctl.answering.explain.messages_answer import messages_document
+    from cpuctl.answering.explain.messages_answer import messages_document, reported_rejection
+    from cpuctl.exports.answer_text import full_name
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.message_commands import message_command
-    from cpuctl.operations.messages import find_messages, message_lines
+    from cpuctl.operations.message_commands import explains_again, message_command
+    from cpuctl.operations.messages import choice_of_pod, find_messages, message_lines, messages_about
 
     kubelet = inputs.kubelet
     refuse_stdin_twice(*texts, *inputs.filenames, inputs.machine, kubelet.config, inputs.state, inputs.pods)
@@ -154,13 +155,23 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     given: list[StoredPod] = []
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
         explanation = _pod_of_messages(search, inputs, pod, given, style)
+    about: list[MessageOccurrence] = []
+    if explanation and "pod" in explanation and (pod or not choice_of_pod(search, given)):
+        about = messages_about(search, full_name(explanation["pod"]))
+        explanation = {**explanation, **reported_rejection(about, explanation["pod"])}
     others = replace(inputs, filenames=(), templates=(), pods="") if given else inputs
 
-    def command_of(template: str, named: str) -> str:
+    def commands_of(found: "MessageOccurrence") -> list[str]:
+        named, templates = found.recognized.pod, found.recognized.message.commands
         known = not named or any(named in (each.name, each.full_name) for each in given)
-        return message_command(template, named, inputs if known else others)
+        explained = any(found is each for each in about)
+        return [
+            message_command(each, named, inputs if known else others)
+            for each in templates
+            if not (explained and explains_again(each, inputs))
+        ]
 
-    return messages_document(search, version, command_of, explanation)
+    return messages_document(search, version, commands_of, explanation)
 
 
 def _pod_of_messages(

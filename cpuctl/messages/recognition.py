@@ -56,6 +56,13 @@ class Recognized(NamedTuple):
     container: str
 
 
+class Refusal(NamedTuple):
+    """Why a kubelet rejects a pod: the code of its message, and the resource in it, if it names one."""
+
+    code: str
+    resource: str
+
+
 class _Match(NamedTuple):
     message: Message
     text: Text
@@ -94,6 +101,17 @@ def recognize(line: str) -> list[Recognized]:
         )
         for each in kept
     ]
+
+
+def refusals_in(text: str) -> frozenset[Refusal]:
+    """Return what kubelets say in a text about a pod that they reject, reasons beside messages included."""
+    return frozenset(
+        Refusal(message.code, found.groupdict().get("resource") or "")
+        for message in ADMISSION
+        for _, literal, pattern in message.patterns
+        if literal in text
+        for found in pattern.finditer(text)
+    )
 
 
 def _matches(stated: str, line: str) -> Iterator[_Match]:

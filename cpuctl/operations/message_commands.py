@@ -26,7 +26,8 @@ _PLACES = re.compile(
 )
 _SUDO = "sudo "
 _RESIZE = "cpuctl resize "
-_PLANS = ("cpuctl explain ", "cpuctl plan ", _RESIZE)
+_EXPLAIN = "cpuctl explain "
+_PLANS = (_EXPLAIN, "cpuctl plan ", _RESIZE)
 """Commands that have all options of a question."""
 _CHECK = "cpuctl config check "
 _RESERVING = (_CHECK, "cpuctl config reserve ", "cpuctl config show ")
@@ -53,6 +54,16 @@ def message_command(template: str, pod: str, inputs: PlanningInputs) -> str:
 
     command = _PLACES.sub(filled, template)
     return command if " -m " in command else _on_recording(command, given)
+
+
+def explains_again(template: str, inputs: PlanningInputs) -> bool:
+    """Return whether a command would only explain a pod with the same options once more.
+
+    Without a named machine this host has been looked at, which need not be the pod's node.
+    """
+    needed = {"--pods RUNNING": inputs.pods, "--devices FILE": inputs.node.devices}
+    given = all(name for option, name in needed.items() if option in template)
+    return template.startswith(_EXPLAIN) and given and inputs.machine != LIVE_MACHINE
 
 
 def _named(inputs: PlanningInputs) -> PlanningInputs:

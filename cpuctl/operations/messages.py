@@ -112,6 +112,12 @@ def choice_of_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
     return f"no manifest of {names[0]}{more} is given"
 
 
+def messages_about(search: MessageSearch, full_name: str) -> list[MessageOccurrence]:
+    """Return the messages about a pod: those that name it or, if none names any pod, all."""
+    names = (full_name, full_name.partition("/")[2]) if has_named(search) else ("",)
+    return [found for found in search.found.values() if found.recognized.pod in names]
+
+
 def has_named(search: MessageSearch) -> bool:
     """Return whether a message names a pod."""
     return bool(_names(search))

@@ -13,6 +13,7 @@ from cpuctl.cli.app import app
 from cpuctl.cli.render.layouts.messages import PLACEHOLDERS
 from cpuctl.messages.recognition import MESSAGES
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.schemas import follow_schema
 
 SMT = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
 NODE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -96,10 +97,95 @@ def test_the_pod_in_the_message_is_explained_if_manifests_are_given(cpuctl: Cpuc
     answer = cpuctl("explain", "--message", f'pod="default/odd" err="{SMT}"', *NODE, *pods, "-o", "json")
     document = json.loads(answer.out)
     assert document["explanation"]["pod"]["name"] == "odd"
-    assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][1]
+    assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][0]
 
 
-@pytest.mark.parametrize("pods", [("-f", "fixtures/pods/web.yaml"), ("-T", "odd=3/3,1Gi")])
+NUMA = "Resources cannot be allocated with Topology locality"
+CORES = (
+    "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 28, "
+    "requested CPUs = 64, CPUs per core = 2"
+)
+
+
+def log(text: str, pod: str = "default/odd") -> str:
+    return f'E1 x.go:1] "Pod admission denied" pod="{pod}" message="{text}"'
+
+
+@pytest.mark.parametrize(
+    ("lines", "stated", "agrees"),
+    [
+        ([log(SMT)], SMT, True),
+        ([log(NUMA)], NUMA, False),
+        ([log(NUMA), log(SMT), log(CORES)], SMT, True),
+        ([log(NUMA), log(CORES)], CORES, False),
+        ([log(CORES, "default/big"), log(NUMA)], NUMA, False),
+        (["SMTAlignmentError"], "SMTAlignmentError", True),
+        (["UnexpectedAdmissionError"], "UnexpectedAdmissionError", False),
+    ],
+    ids=["same", "differs", "one agrees", "none agrees", "of two pods", "a reason", "another reason"],
+)
+def test_the_answer_is_compared_with_the_message(
+    lines: list[str], stated: str, agrees: bool, cpuctl: Cpuctl
+) -> None:
+    """Of several messages about the pod, one that agrees is named, else the last one."""
+    words = ("explain", "odd", "--message", "-", *NODE, "-T", "odd=3/3,1Gi")
+    given = "\n".join(lines).encode()
+    document = json.loads(cpuctl(*words, "-o", "json", stdin=given).out)
+    reported = document["explanation"]["reported"]
+    assert (reported["message"], reported["agrees"]) == (stated, agrees)
+    follow_schema(document, "messages")
+    shown = " ".join(cpuctl(*words, stdin=given).out.split())
+    assert f"SAID by the kubelet: {stated}" in shown
+    differs = "(the answer differs: other pods, state files or settings were in effect then)"
+    assert (differs in shown) == (not agrees)
+
+
+def test_another_resource_is_another_reason(cpuctl: Cpuctl) -> None:
+    words = (*NODE, "-T", "big=100m,900Gi", "-o", "json")
+    answers = [cpuctl("explain", "--message", f"OutOf{name}", *words) for name in ("cpu", "memory")]
+    reported = [json.loads(answer.out)["explanation"]["reported"] for answer in answers]
+    assert [each["agrees"] for each in reported] == [False, True]
+
+
+def test_a_rejection_differs_from_an_admitted_pod(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "--message", log(SMT), *NODE, "-T", "odd=4/4,1Gi", "-o", "json")
+    assert json.loads(answer.out)["explanation"]["reported"]["agrees"] is False
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (log(SMT, "default/gone"), ()),
+        (SMT, ("-T", "web=64/64,1Gi")),
+        (log("the checkpoint is corrupted: checkpoint is corrupted"), ()),
+    ],
+    ids=["another pod", "one of two pods", "no rejection"],
+)
+def test_messages_about_something_else_are_not_compared(
+    message: str, words: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
+    answer = cpuctl("explain", "--message", message, *NODE, "-T", "odd=3/3,1Gi", *words, "-o", "json")
+    document = json.loads(answer.out)
+    assert document["messages"]
+    assert "reported" not in document["explanation"]
+
+
+def test_a_command_is_not_proposed_if_its_answer_follows(cpuctl: Cpuctl) -> None:
+    words = ("-T", "odd=3/3,1Gi", "-o", "json")
+    shown = json.loads(cpuctl("explain", "--message", log(SMT), *NODE, *words).out)["messages"][0]
+    (command,) = shown["commands"]
+    assert command.startswith("cpuctl pods show ")
+    live = json.loads(cpuctl("explain", "--message", log(SMT), *NODE[2:], *words).out)["messages"][0]
+    assert live["commands"][1].startswith("cpuctl explain default/odd -T odd=3/3,1Gi -m NODE ")
+    devices = "requested number of devices unavailable for x/y. Requested: 2, Available: 1"
+    asked = json.loads(cpuctl("explain", "--message", log(devices), *NODE, *words).out)["messages"][0]
+    (command,) = asked["commands"]
+    assert command.endswith(" --devices FILE")
+
+
+@pytest.mark.parametrize(
+    "pods", [("-f", "fixtures/pods/web.yaml"), ("-T", "odd=3/3,1Gi", "-T", "web=4/4,1Gi")]
+)
 def test_the_next_command_asks_the_same_question(cpuctl: Cpuctl, pods: tuple[str, ...]) -> None:
     """Another release, gate or policy may decide differently."""
     kubelet = (
@@ -161,7 +247,7 @@ def test_a_configuration_on_standard_input_becomes_a_placeholder(cpuctl: Cpuctl)
     words = (*NODE[:3], "-", "-T", "odd=3/3,1Gi", "-o", "json")
     answer = cpuctl("explain", "--message", SMT, *words, stdin=(ROOT / NODE[3]).read_bytes())
     commands = json.loads(answer.out)["messages"][0]["commands"]
-    assert f"-m {NODE[1]} --kubelet-config CONFIG" in commands[1]
+    assert f"-m {NODE[1]} --kubelet-config CONFIG" in commands[0]
 
 
 def parsed(words: list[str]) -> str:

@@ -204,7 +204,8 @@ def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     where = f" on {stated['node']}" if stated["node"] else ""
     often = f" {stated['count']} times" if several else ""
     when = f", {'last ' if several else ''}at {stated['lastTimestamp']}" if stated["lastTimestamp"] else ""
-    text = f"by the kubelet{where}{often}{when}: {stated['reason']}: {stated['message']}"
+    words = ": ".join(filter(None, (stated["reason"], stated["message"])))
+    text = f"by the kubelet{where}{often}{when}: {words}"
     if stated["agrees"]:
         yield "SAID", Cell(text)
     else:

@@ -292,7 +292,11 @@ def _outside(
         place=NodePart.of(observed),
         message=f"{counted(len(outside), 'thread')} of {len(observed.tasks)} may run on other CPUs: "
         f"{shown}"
-        + (equal_to(snapshot, observed, cpus) if all(task.cpus == cpus for task in outside) else ""),
+        + (
+            equal_to(snapshot, observed, cpus, of_threads=True)
+            if all(task.cpus == cpus for task in outside)
+            else ""
+        ),
         expected=str(expected),
         detected=str(cpus),
         fix=for_each((task.tid for task in outside), f"taskset -cp {expected} {{}}"),

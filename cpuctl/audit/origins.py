@@ -19,6 +19,8 @@ from cpuctl.phrases import some_of
 from cpuctl.records import Record
 
 _MOST = 4
+_ALLOWED = frozenset({"AllowedCPUs", "StartupAllowedCPUs"})
+"""Settings of systemd that have an effect on cgroup v2 only (*systemd.resource-control(5)*)."""
 
 
 class _Agent(Record):
@@ -45,14 +47,19 @@ _AGENTS: Mapping[str, _Agent] = {
 AGENT_PROGRAMS = frozenset(_AGENTS)
 
 
-def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None) -> str:
-    """Describe the known sets that equal a container's unexpected CPUs, as the end of a sentence."""
+def equal_to(
+    snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None, *, of_threads: bool = False
+) -> str:
+    """Describe the known sets that equal a container's unexpected CPUs, as the end of a sentence.
+
+    *of_threads*: the CPUs are an affinity of threads, not a group's list.
+    """
     if not cpus:
         return ""
     owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
     if owners:
         return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
-    gaps = list(_not_recorded(snapshot))
+    gaps = list(_not_recorded(snapshot, of_threads=of_threads))
     return f"; possible cause: {' or '.join(gaps)}, whose values are not recorded" if gaps else ""
 
 
@@ -88,17 +95,26 @@ def _units(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) ->
     """List equal settings of systemd: of the container's scope, of slices above, or of all."""
     own = {path.rpartition("/")[2] for path in (observed.group.path, *ancestors(observed.group.path))}
     for setting in snapshot.cpu_settings or ():
+        if setting.key in _ALLOWED and _is_v1(snapshot):
+            continue
         if (not setting.unit or setting.unit in own) and _list(setting.value) == cpus:
             of = f"{setting.unit} by " if setting.unit else ""
             where = f" in {setting.file}" if setting.file else ""
             yield f"{of}systemd's {setting.key}={setting.value}{where}"
 
 
-def _not_recorded(snapshot: NodeSnapshot) -> Iterator[str]:
+def _not_recorded(snapshot: NodeSnapshot, *, of_threads: bool) -> Iterator[str]:
+    one = _is_v1(snapshot)
+    if one and not of_threads:
+        return  # systemd writes no list there
     if snapshot.cpu_settings is None:
-        yield "systemd's AllowedCPUs= or CPUAffinity="
+        yield "systemd's CPUAffinity=" if one else "systemd's AllowedCPUs= or CPUAffinity="
     if _first_process(snapshot) is None:
         yield "the affinity of PID 1"
+
+
+def _is_v1(snapshot: NodeSnapshot) -> bool:
+    return snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
 
 
 def _first_process(snapshot: NodeSnapshot) -> CPUSet | None:
@@ -170,5 +186,4 @@ def _listed(running: Mapping[str, int]) -> str:
 
 def _is_shielded(snapshot: NodeSnapshot) -> bool:
     """Return whether ``cset shield`` has made its groups, which it does only on cgroup v1."""
-    one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
-    return one and {"/system", "/user"} <= snapshot.host_groups.keys()
+    return _is_v1(snapshot) and {"/system", "/user"} <= snapshot.host_groups.keys()

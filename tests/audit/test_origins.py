@@ -132,6 +132,23 @@ def test_without_a_match_no_origin_is_claimed_and_gaps_are_reported() -> None:
     assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"
 
 
+def test_systemd_writes_no_list_on_cgroup_v1() -> None:
+    node = clean_node(1)
+    moved(node, "2-3")
+    (finding,) = node.findings("cpusets")
+    assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"
+    by_a_slice(node)
+    (finding,) = node.findings("cpusets")
+    assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"
+
+
+def test_systemd_sets_the_affinity_of_threads_on_cgroup_v1_too() -> None:
+    node = clean_node(1)
+    node.process(91, "writer", node.server, "2-3", mems="0", of=90)
+    finding, *_ = node.findings("threads")
+    assert finding.message.endswith("; possible cause: systemd's CPUAffinity=, whose values are not recorded")
+
+
 @pytest.mark.parametrize(
     ("name", "project"),
     [

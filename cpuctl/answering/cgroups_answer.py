@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.parts import node_answer, owner_answer, set_answer, unreadable_answer
 from cpuctl.audit.group_values import FileValue, ValueRules, group_values
+from cpuctl.audit.quotas import check_quota
 
 if TYPE_CHECKING:
     from cpuctl.answers import cgroups as answers
@@ -39,10 +40,7 @@ def show_document(
     """
     groups = [_group(snapshot, group, rules) for group in snapshot.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
-    audited = any(
-        value["differs"] for group in groups for name, value in group["files"].items() if _is_audited(name)
-    )
-    following: AuditPart = {"next": audit} if audit and audited else {}
+    following: AuditPart = {"next": audit} if audit and _is_audited(snapshot, groups) else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsShow",
@@ -55,9 +53,15 @@ def show_document(
     }
 
 
-def _is_audited(file: str) -> bool:
-    """Return whether an audit reports wrong values of a file: CPU sets, NUMA nodes and quotas."""
-    return file.startswith("cpuset.") or file in ("cpu.max", "cpu.cfs_quota_us")
+def _is_audited(snapshot: NodeSnapshot, groups: Iterable[Group]) -> bool:
+    """Return whether an audit reports wrong values: CPU sets, NUMA nodes, quotas of exclusive CPUs."""
+    sets = (
+        value["differs"]
+        for group in groups
+        for name, value in group["files"].items()
+        if name.startswith("cpuset.")
+    )
+    return any(sets) or any(check_quota(snapshot))
 
 
 def _group(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Group:

@@ -11,7 +11,6 @@ from cpuctl.audit.containers import (
     check_cpusets,
     check_memory,
     check_mems,
-    check_quota,
     check_threads,
 )
 from cpuctl.audit.devices import check_devices
@@ -37,6 +36,7 @@ from cpuctl.audit.kubelet_state import (
 from cpuctl.audit.origins import check_agents, check_other_agents
 from cpuctl.audit.partitions import check_partitions
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
+from cpuctl.audit.quotas import check_quota
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
@@ -124,6 +124,7 @@ _VERDICTS = {
     "threads-outside": Verdict.THREADS,
     "mems-differ": Verdict.MEMS,
     "quota-on-exclusive": Verdict.QUOTA,
+    "quota-too-low": Verdict.QUOTA,
 }
 """The codes that decide the verdict on a container, the worst first."""
 _DECIDING = (check_cpusets, check_mems, check_threads, check_quota)

@@ -1,17 +1,15 @@
-"""Containers compared with what the kubelet gives them: CPUs, memory nodes, threads, quotas.
+"""Containers compared with what the kubelet gives them: CPUs, memory nodes, threads.
 
 A kubelet never reads back what it has written (kubelet v1.36, cpumanager ``reconcileState``): a set that
 another program has changed stays as it is. The files: *Documentation/admin-guide/cgroup-v2.rst* and
 *Documentation/admin-guide/cgroup-v1/cpusets.rst*.
 
-A CFS quota on exclusive CPUs wastes CPUs that others cannot use. Rule: since 1.33 kubelets lift it (gate
-DisableCPUQuotaWithExclusiveCPUs), for the container and its pod; they never limit the groups above.
 Threads: ``Cpus_allowed_list`` of *proc(5)*; memory: ``/proc/PID/numa_maps`` (*numa(7)*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
 
 from cpuctl.audit.commands import for_each
@@ -22,9 +20,7 @@ from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.phrases import are, counted, few, named
-from cpuctl.pods.model import Container
 
 
 def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
@@ -315,72 +311,3 @@ def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
             expected=str(expected),
             detected=str(observed.running_on),
         )
-
-
-def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report quotas on and above containers with exclusive CPUs, each once."""
-    if not snapshot.configured.lifts_quota:
-        return
-    reported: set[str] = set()
-    for observed in snapshot.containers:
-        if not observed.expected.exclusive or not _is_isolated(snapshot, observed):
-            continue
-        if observed.expected.claimed:
-            continue  # no kubelet lifts it
-        for path in (observed.group.path, *_above(snapshot, observed)):
-            group = snapshot.groups.get(path)
-            if group is not None and group.cpu.quota is not None and path not in reported:
-                reported.add(path)
-                yield _finding(snapshot, observed, group)
-
-
-def _is_isolated(snapshot: NodeSnapshot, observed: ObservedContainer) -> bool:
-    """Return whether the quota is lifted: not for a container that shares its pod's CPUs (KEP-5526)."""
-    state = snapshot.state.cpu
-    divided = state is not None and observed.owner.uid in state.pod_entries
-    if not divided:
-        return True
-    container = _containers(snapshot, observed).get(observed.owner.container)
-    return (
-        container is not None and isolation_of(container, assigned=True, divided=True) is Isolation.CONTAINER
-    )
-
-
-def _above(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[str]:
-    """Return the groups above; a pod whose containers divide its CPUs keeps its quota for the others."""
-    state = snapshot.state.cpu
-    divided = state is not None and observed.owner.uid in state.pod_entries
-    for path in ancestors(observed.group.path):
-        group = snapshot.groups.get(path)
-        if group is not None and not (divided and group.role.uid):
-            yield path
-
-
-def _containers(snapshot: NodeSnapshot, observed: ObservedContainer) -> Mapping[str, Container]:
-    pod = snapshot.pods.get(observed.owner.uid)
-    return {container.name: container for container in pod.all_containers} if pod else {}
-
-
-def _finding(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup) -> Finding:
-    quota, period = group.cpu.quota or 0, group.cpu.period or 0
-    own = group.path == observed.group.path
-    where = "it" if own else f"the group {group.path} above it"
-    share = f"{quota / period:g} CPUs" if period else "some time"
-    return Finding(
-        severity=Severity.ERROR,
-        code="quota-on-exclusive",
-        place=NodePart(str(observed.owner), observed.owner, group.path),
-        message=f"the container has exclusive CPUs {observed.expected.cpus}, but {where} "
-        f"is throttled at {share}",
-        expected="no quota",
-        detected=f"{quota} us in {period} us",
-        fix=_fix(snapshot, group.path),
-    )
-
-
-def _fix(snapshot: NodeSnapshot, path: str) -> str:
-    at = snapshot.hierarchies
-    assert at is not None
-    if at.version == 1:
-        return f"echo -1 > {quote(f'/{at.cpu}{path}/cpu.cfs_quota_us')}"
-    return f"echo max > {quote(f'/{at.cpu}{path}/cpu.max')}"

@@ -1,7 +1,6 @@
 """The values in a control group's files, and the expected values: CPU sets, weights, quotas, memory.
 
-Expected are the CPUs in the kubelet's state, and the values that follow from pods' resources
-(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them).
+Expected are the CPUs in the kubelet's state, and the values that follow from pods' resources.
 
 Rule for the groups above pods, ``kubepods`` and those of the QoS classes: kubelet v1.36
 ``cm/node_container_manager_linux.go`` and ``cm/qos_container_manager_linux.go``, which rewrites the latter
@@ -13,22 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuctl.audit.pod_values import pod_values
 from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.names import Driver, Level
-from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import NO_QUOTA, page_size_name, shares_of
 from cpuctl.pods.cgroups.values import (
     CgroupSettings,
     CgroupValues,
     class_reservation,
-    container_cgroup,
-    pod_cgroup,
 )
-from cpuctl.pods.model import Container, QosClass, StoredPod
+from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules
@@ -187,20 +183,13 @@ def _expected_files(
     role, owner = group.role, snapshot.owners.get(group.path)
     if role.level in (Level.KUBEPODS, Level.QOS):
         return _upper_files(snapshot, group, rules)
-    pod = snapshot.pods.get(role.uid)
-    if pod is None or owner is None:
+    if role.uid not in snapshot.pods or owner is None:
         return _lifted_quota(snapshot, group, rules.settings)
-    pod = rules.node.view(pod)
-    if role.level is Level.POD:
-        exclusive = _is_exclusive(snapshot, pod)
-        values = pod_cgroup(pod, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-        return file_texts(snapshot, group, values, rules.settings, WeightFormula.LINEAR)
-    container = _container_of(pod, owner)
-    if role.level is not Level.CONTAINER or container is None:
+    values = pod_values(snapshot, group, rules.node, rules.settings)
+    if values is None:
         return {}
-    exclusive = _isolation(snapshot, pod, container) is Isolation.CONTAINER
-    values = container_cgroup(pod, container, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-    return file_texts(snapshot, group, values, rules.settings, rules.formula)
+    formula = rules.formula if role.level is Level.CONTAINER else WeightFormula.LINEAR
+    return file_texts(snapshot, group, values, rules.settings, formula)
 
 
 def _lifted_quota(
@@ -217,25 +206,6 @@ def _lifted_quota(
     values = CgroupValues(shares=_LEAST_SHARES, quota=NO_QUOTA, period=settings.period)
     texts = file_texts(snapshot, group, values, settings, WeightFormula.LINEAR)
     return {name: text for name, text in texts.items() if name in _QUOTA_FILES}
-
-
-def _container_of(pod: StoredPod, owner: Owner) -> Container | None:
-    return next((each for each in pod.all_containers if each.name == owner.container), None)
-
-
-def _isolation(snapshot: NodeSnapshot, pod: StoredPod, container: Container) -> Isolation:
-    cpu = snapshot.state.cpu
-    assigned = container.name in snapshot.state.entries.get(pod.uid, {})
-    return isolation_of(container, assigned=assigned, divided=cpu is not None and pod.uid in cpu.pod_entries)
-
-
-def _is_exclusive(snapshot: NodeSnapshot, pod: StoredPod) -> bool:
-    """Return whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
-    cpu = snapshot.state.cpu
-    levels = [_isolation(snapshot, pod, each) for each in pod.all_containers]
-    if cpu is not None and pod.uid in cpu.pod_entries:
-        return all(level is Isolation.CONTAINER for level in levels)
-    return Isolation.CONTAINER in levels
 
 
 def _list(cpus: CPUSet | None) -> str | None:

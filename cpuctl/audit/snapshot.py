@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.cpuset import CPUSet, union
+from cpuctl.pods.cgroups.values import CgroupSettings
+from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
@@ -90,12 +92,13 @@ class Interrupts(Record):
 
 
 class ConfiguredKubelet(NamedTuple):
-    """What the configured kubelet enforces. ``lifts_quota``: exclusive CPUs have no CFS quota.
+    """What the configured kubelet enforces.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
-    empty if no configuration is known. ``has_assigned``: containers can read ``assigned.cpuset``, and
-    ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
-    ``why_unknown`` is the reason why an existing configuration is unknown.
+    empty if no configuration is known. It reads pods by ``rules``, and writes their values by ``cgroups``.
+    ``has_assigned``: containers can read ``assigned.cpuset``, and ``takes_assigned`` is its gate;
+    ``delays``: CPUs are taken from a container after a delay (KEP-6122). ``why_unknown`` is the reason why an
+    existing configuration is unknown.
     """
 
     policy: str = ""
@@ -103,7 +106,8 @@ class ConfiguredKubelet(NamedTuple):
     reserved: CPUSet = CPUSet()
     strict_reservation: bool = False
     full_cores: bool = False
-    lifts_quota: bool = True
+    rules: NodeRules = DEFAULT_NODE
+    cgroups: CgroupSettings = CgroupSettings()
     has_assigned: bool = False
     takes_assigned: bool = False
     delays: bool = False

@@ -8,12 +8,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
-from cpuctl.cgroups.names import Role, role_of
+from cpuctl.cgroups.names import Driver, Role, role_of
 from cpuctl.cpuset import CPUSet, list_problem
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
 from cpuctl.machine.recording_layout import RECORD_AGAIN
 from cpuctl.machine.tree import Tree
+from cpuctl.pods.cgroups.linux_resources import systemd_quota
 from cpuctl.records import Record
 
 MAX_GROUPS = 100_000
@@ -114,6 +115,11 @@ class Cgroup(NamedTuple):
     def parent(self) -> str:
         """The path of the group above."""
         return self.path.rpartition("/")[0] or "/"
+
+
+def driver_quota(quota: int, period: int, driver: Driver) -> int:
+    """Return the quota that a driver writes (us, as *period*): systemd rounds up to hundredths of a CPU."""
+    return quota if driver is Driver.CGROUPFS else systemd_quota(quota, period)
 
 
 def no_progress(_done: int) -> None:

@@ -19,11 +19,10 @@ from typing import Literal, NamedTuple
 
 from cpuctl.cgroups.applying import ValueChange
 from cpuctl.cgroups.desired import DesiredGroup
-from cpuctl.cgroups.groups import Cgroup, CpusetValues
+from cpuctl.cgroups.groups import Cgroup, CpusetValues, driver_quota
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
-from cpuctl.cgroups.names import Driver, ancestors
+from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
-from cpuctl.pods.cgroups.linux_resources import systemd_quota
 
 StepReason = Literal["wait", "give up", "make room", "take over"]
 
@@ -250,11 +249,6 @@ def plan_quotas(
         write = _write(group, target, "lift the quota" if loosens else "limit", version)
         (looser if loosens else tighter).append(write)
     return [*looser, *reversed(tighter)]
-
-
-def driver_quota(quota: int, period: int, driver: Driver) -> int:
-    """Return the quota that a driver writes (us, as *period*): systemd rounds up to hundredths of a CPU."""
-    return quota if driver is Driver.CGROUPFS else systemd_quota(quota, period)
 
 
 def _write(group: Cgroup, target: int | None, why: QuotaReason, version: int) -> PlannedWrite:

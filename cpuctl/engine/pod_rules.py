@@ -155,11 +155,12 @@ def cgroup_settings(
     factor = config.memory_throttling_factor
     if factor is None and not gates.release.memory_throttling_is_opt_in:
         factor = _DEFAULT_FACTOR
-    custom_period = gates.enabled("CustomCPUCFSQuotaPeriod")
+    period = config.cpu_cfs_quota_period // _MICROSECOND if gates.enabled("CustomCPUCFSQuotaPeriod") else 0
     return CgroupSettings(
         minor=gates.minor,
         cfs_quota=config.cpu_cfs_quota,
-        period=config.cpu_cfs_quota_period // _MICROSECOND if custom_period else DEFAULT_PERIOD,
+        # No kubelet starts with a period of 0 or less: what is in the groups was written with another one.
+        period=period if period > 0 else DEFAULT_PERIOD,
         lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
         pids_limit=config.pod_pids_limit,
         memory_qos=gates.enabled("MemoryQoS"),

@@ -378,6 +378,7 @@ def _guarantees(
     """Derive what the kubelet enforces; reserved CPUs are those that it would choose on this machine."""
     from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.pod_rules import cgroup_settings, node_rules
     from cpuctl.engine.start import Started, check_start
     from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
     from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
@@ -393,7 +394,8 @@ def _guarantees(
         reserved=CPUSet(policy.reserved) if policy else _listed(config.reserved_system_cpus),
         strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
         full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),
-        lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
+        rules=node_rules(gates),
+        cgroups=cgroup_settings(config, gates),
         has_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
         takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
         delays=_delays(config.cpu_manager_policy_options, gates),

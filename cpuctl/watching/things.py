@@ -34,6 +34,7 @@ _AFTER_STATE = frozenset(
         "effective-differs",
         "mems-differ",
         "quota-on-exclusive",
+        "quota-too-low",
         "threads-outside",
     }
 )

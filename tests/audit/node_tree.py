@@ -17,6 +17,7 @@ from cpuctl.audit.reading import NodeContext, take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
 from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
+from cpuctl.cgroups.container_logs import LogName
 from cpuctl.cgroups.names import Driver, group_path
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -74,6 +75,7 @@ class NodeTree:
         )
     )
     named: bool = True
+    runtime: Mapping[str, LogName] = field(default_factory=dict)
 
     # Control groups
 
@@ -160,6 +162,7 @@ class NodeTree:
             configured=self.configured,
             pods=pods if pods is not None else self.pods() if self.named else None,
             cgroup_root="/".join(self.root),
+            runtime=self.runtime,
         )
 
     def snapshot(self, pods: Mapping[str, StoredPod] | None = None) -> NodeSnapshot:

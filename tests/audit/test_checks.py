@@ -208,26 +208,6 @@ def test_leftovers_of_the_static_policy_are_reported() -> None:
     assert codes(node) == {"cpuset-left-over": OWN}
 
 
-def test_a_kubelet_that_keeps_quotas_is_not_a_finding() -> None:
-    """Before 1.33, or with the gate off."""
-    node = clean_node()
-    allocation(node, lifts_quota=False)
-    node.quota(node.server, 200_000)
-    assert node.findings() == ()
-
-
-def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
-    """KEP-5526: only a container with its own CPUs has no quota; the pod's quota stays for the others."""
-    node = clean_node()
-    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
-    node.quota(node.server.rpartition("/")[0], 200_000)
-    assert node.findings("quota") == ()
-    node.quota(node.server, 200_000)
-    assert codes(node, "quota") == {"quota-on-exclusive": "200000 us in 100000 us"}
-    node.named = False
-    assert node.findings("quota") == ()
-
-
 def test_without_names_only_cpus_that_no_container_may_have_are_found() -> None:
     node = clean_node()
     node.named = False

@@ -10,6 +10,7 @@ import pytest
 from cpuctl.audit.commands import RESTART
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
+from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, FRONT, OWN, RESERVED, SERVER, NodeTree, clean_node, entries
 from tests.audit.test_huge_pages import another_number, taken
@@ -74,6 +75,14 @@ def a_small_group_above(node: NodeTree) -> None:
     node.cpuset(node.server, cpus=OWN, effective="2-3", mems="0")
     node.process(90, "postgres", node.server, "2-3", mems="0")
     node.process(91, "writer", node.server, "2-3", mems="0", of=90)
+
+
+def keeping_quotas(node: NodeTree) -> NodeTree:
+    """Configure a kubelet that keeps quotas, as before 1.33 or with the gate off, and has written them."""
+    node.configured = node.configured._replace(cgroups=CgroupSettings(lifts_quota=False))
+    for group in (node.server, node.server.rpartition("/")[0]):
+        node.quota(group, 200_000, shares=2048)
+    return node
 
 
 def threads_on_one_cpu(node: NodeTree) -> None:
@@ -226,6 +235,21 @@ FAULTS = [
         lambda node: node.quota(node.server.rpartition("/")[0], 200_000),
         "quota-on-exclusive", "no quota", "200000 us in 100000 us",
         "echo -1 > /sys/fs/cgroup/cpu,cpuacct/kubepods.slice"
+        "/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cpu.cfs_quota_us",
+        version=1,
+    ),
+    Fault(
+        "a quota below the limit",
+        lambda node: keeping_quotas(node).quota(node.server, 150_000),
+        "quota-too-low", "200000 us in 100000 us", "150000 us in 100000 us",
+        "echo 200000 100000 > /sys/fs/cgroup/kubepods.slice"
+        f"/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cri-containerd-{SERVER}.scope/cpu.max",
+    ),
+    Fault(
+        "a quota of a pod below its limit on v1",
+        lambda node: keeping_quotas(node).quota(node.server.rpartition("/")[0], 150_000),
+        "quota-too-low", "200000 us in 100000 us", "150000 us in 100000 us",
+        "echo 200000 > /sys/fs/cgroup/cpu,cpuacct/kubepods.slice"
         "/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cpu.cfs_quota_us",
         version=1,
     ),

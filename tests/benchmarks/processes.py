@@ -65,7 +65,7 @@ COMMANDS = (
     Command(("checkpoint", "dump", *NODE, *JSON), 10, 99),
     Command(("checkpoint", "new", *MACHINE, *POD, "--kubelet-version", "1.36", *JSON), 12, 201),
     Command(("cgroups", "show", *NODE, *JSON), 12, 185),
-    Command(("audit", *NODE, *JSON), 12, 193),
+    Command(("audit", *NODE, *JSON), 12, 200),
 )
 
 

@@ -15,11 +15,11 @@ from cpuctl.cgroups.desired import (
     by_assignment,
     by_reference,
 )
-from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues
+from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues, driver_quota
 from cpuctl.cgroups.names import Driver, Level, Role
 from cpuctl.cgroups.objections import ApplyContext, Override, find_objections
 from cpuctl.cgroups.owners import ContainerRole, Owner
-from cpuctl.cgroups.writes import driver_quota, plan_quotas, plan_writes
+from cpuctl.cgroups.writes import plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
 
 ID = "0123456789abcdef"

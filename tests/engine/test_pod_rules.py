@@ -57,6 +57,12 @@ def test_settings_follow_the_configuration() -> None:
     assert cgroup_settings(config, without).period == 100_000
 
 
+@pytest.mark.parametrize("period", [0, 999, -1_000_000])
+def test_a_period_with_which_no_kubelet_starts_is_not_written(period: int) -> None:
+    config = KubeletConfiguration(cpu_cfs_quota_period=period)
+    assert cgroup_settings(config, FeatureGates.for_minor(36)).period == 100_000
+
+
 def test_differences_consider_server_and_node() -> None:
     old, new = FeatureGates.for_minor(32), FeatureGates.for_minor(37)
     assert set(differences_in_force(old, old)) == {"counts_sidecars_for_replicas"}

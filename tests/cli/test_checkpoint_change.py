@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,6 +222,18 @@ def test_new_checksums_are_those_of_the_new_files(
         for action in file["actions"]:
             if action["kind"] == "checksum":
                 assert f'"checksum":{action["after"]}}}' in written(directory, file["file"])
+
+
+def test_a_wrong_checksum_of_a_newer_format_is_dropped_with_it(
+    checkpoint: Checkpoint, directory: Path
+) -> None:
+    file = write_states(directory / "newer", CPU_STATE, None, V37) / "cpu_manager_state"
+    file.write_text(re.sub(r'([cC]hecksum\\?"):', r"\1:1", file.read_text()))
+    (changed,) = answer(checkpoint("repair", "newer", *ON_36, "-o", "json"))["files"]
+    assert [(each["reason"], bool(each["after"])) for each in changed["actions"]] == [
+        ("checksum does not match the content", True),
+        ("dataChecksum does not match the content, and format V2 does not have it", False),
+    ]
 
 
 def test_without_a_configuration_a_policy_is_only_the_default(checkpoint: Checkpoint) -> None:

@@ -271,11 +271,13 @@ def _formal(state: StateInput, text: str, *, unread: bool) -> list[RepairAction]
     *unread*: the kubelet refuses it although its content is correct.
     """
     found = state.inspection
-    written = {each.name: str(each.written) for each in inspect_state(text, state.file_name).checksums}
+    new = inspect_state(text, state.file_name)
+    written = {each.name: str(each.written) for each in new.checksums}
     actions = [
         RepairAction(
             did=ActionKind.CHECKSUM,
-            reason=f"{each.name} does not match the content",
+            reason=f"{each.name} does not match the content"
+            + ("" if each.name in written else f", and format {new.format} does not have it"),
             before=str(each.written),
             after=written.get(each.name, ""),
         )

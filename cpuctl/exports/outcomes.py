@@ -47,8 +47,9 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
     "NotReached": "not checked",
     "NotRead": "not read by this kubelet",
     "Skipped": "skipped",
+    "Undetermined": "undetermined",
 }
-"""How a kubelet treats files that do not keep it from starting."""
+"""How a kubelet treats files that do not, or may not, keep it from starting."""
 
 
 def is_served(pod: Pod) -> bool:

@@ -243,6 +243,12 @@ def test_without_a_configuration_a_policy_is_only_the_default(checkpoint: Checkp
     assert finding["severity"] == "warning"
     assert "no kubelet configuration was found" in finding["message"]
     assert finding["fix"] == "pass the configuration: --kubelet-config FILE"
+    verdicts = {each["file"]: each["verdict"] for each in result["files"]}
+    assert verdicts["cpu_manager_state"] == result["start"]
+    assert result["start"]["outcome"] == verdicts["memory_manager_state"]["outcome"] == "Undetermined"
+    shown = checkpoint("verify", "fine", "-m", RECORDED, *V36).out
+    assert shown.count('configured policy "none" differs') == 1
+    assert "rejected" not in shown
 
 
 def test_containers_keep_the_cpus_that_are_still_allowed(checkpoint: Checkpoint, directory: Path) -> None:

@@ -14,7 +14,7 @@ from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
-from cpuctl.engine.start import NotStarted, Started, start_managers
+from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.engine.state_repair import (
@@ -35,9 +35,12 @@ from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpuctl.engine.state_checks.findings import StateFinding
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
@@ -80,17 +83,23 @@ def advised(case: CheckpointCase) -> StateVerdict:
     If one file cannot be repaired, none is: the obstacle is proposed as the first step, for its own file and
     for all others. CPUs that are only offline can also be brought online again.
     """
-    verdict = case.verdict()
-    if not any(each.fix.endswith(REPAIR) for each in verdict.findings):
-        return verdict
+    before = case.verdict()
+    verdict = replace(before, refusals=_qualified(before.refusals, case.host.kubelet))
     findings = verdict.findings
+    if not any(each.fix.endswith(REPAIR) for each in findings):
+        return verdict
     if _is_unconfigured(verdict.start):
         # Without the configuration nothing is repaired.
         findings = tuple(map(_unconfigured, findings))
-    elif (blocked := _in_the_way(case, verdict)) is not None:
+    elif (blocked := _in_the_way(case, before)) is not None:
         findings = tuple(_unblocked(each, *blocked) for each in findings)
     offline = case.host.source.machine.offline
     return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
+
+
+def _qualified(refusals: Mapping[str, NotStarted], kubelet: Kubelet) -> dict[str, NotStarted]:
+    """Say of each refusal, as of that of the start, whether it depends on flags that are unknown."""
+    return {name: unless_flags_missing(each, kubelet) for name, each in refusals.items()}
 
 
 def _is_unconfigured(outcome: object) -> bool:

@@ -9,18 +9,20 @@ to tolerate the size of the image, some 50 MiB, plus 64 MiB. No release does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.phrases import byte_text
+from cpuctl.phrases import are, byte_text
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
@@ -185,19 +187,31 @@ _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatab
 
 
 def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
-    """Report every difference between the file and the machine."""
+    """Report every difference between the file and the machine; all new NUMA nodes are one."""
     benign = drift.kind is DriftKind.BENIGN
+    yield from _of_nodes([change for change, cause in drift.changes if cause is DriftCause.NODES])
     for change, cause in drift.changes:
-        yield StateFinding(
-            severity=Severity.ERROR,
-            code="memory-drift" if benign else "memory-changed",
-            place=StatePlace(MEMORY_FILE),
-            message=_difference(change, cause)
-            + ("; the current value can be adopted safely" if benign else ""),
-            expected="" if cause is DriftCause.NODES else _amount(change.after),
-            detected="" if cause is DriftCause.NODES else _amount(change.before),
-            fix=REPAIR,
-        )
+        if cause is not DriftCause.NODES:
+            yield StateFinding(
+                severity=Severity.ERROR,
+                code="memory-drift" if benign else "memory-changed",
+                place=StatePlace(MEMORY_FILE),
+                message=_difference(change, cause)
+                + ("; the current value can be adopted safely" if benign else ""),
+                expected=_amount(change.after),
+                detected=_amount(change.before),
+                fix=REPAIR,
+            )
+
+
+def _of_nodes(changes: Sequence[DriftDifference]) -> Iterator[StateFinding]:
+    new = CPUSet.of(change.node for change in changes if change.before is None)
+    gone = CPUSet.of(change.node for change in changes if change.before is not None)
+    they = "they are" if len(new) > 1 else "it is"
+    for nodes, what in ((new, f"new: {they} not in the file"), (gone, "gone")):
+        if nodes:
+            message = f"{are(nodes, 'NUMA node')} {what}"
+            yield StateFinding(Severity.ERROR, "memory-changed", StatePlace(MEMORY_FILE), message, fix=REPAIR)
 
 
 def block_findings(
@@ -249,19 +263,49 @@ def _misfit(misfit: UnplacedBlock, owners: Owners, severity: Severity) -> StateF
     )
 
 
+class _Mismatch(NamedTuple):
+    """A number of a NUMA node in the file, and what it should be; amounts of memory are in bytes."""
+
+    what: str
+    was: int | str
+    should: int | str
+
+
 def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -> Iterator[StateFinding]:
     sound = {number: _sound(node, expected[number]) for number, node in found.items()}
     for number, node in found.items():
-        due = expected[number]
         yield from _wrong_for_pods(number, node, sound[number])
-        for what, was, should in (
-            ("counts", node.number_of_assignments, due.number_of_assignments),
-            ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
-            ("has reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
-            ("has free", _in_group(found, node, _free), _left(sound, expected, node)),
-        ):
-            if was != should:
-                yield _differing(number, what, was, "the entries of the file add up to", should)
+        sides = (
+            ("reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
+            ("free", _in_group(found, node, _free), _left(sound, expected, node)),
+        )
+        wrong = [*_wrong_numbers(node, expected[number])]
+        wrong += [each for field, was, should in sides for each in _unequal(field, node, was, should)]
+        if wrong:
+            yield _differing(f"the totals of NUMA node {number} do not match the entries", wrong, "entries")
+
+
+def _wrong_numbers(node: MemoryNode, due: MemoryNode) -> Iterator[_Mismatch]:
+    for what, was, should in (
+        ("assignments", str(node.number_of_assignments), str(due.number_of_assignments)),
+        ("group", _listed(node.cells), _listed(due.cells)),
+    ):
+        if was != should:
+            yield _Mismatch(what, was, should)
+
+
+def _listed(cells: Sequence[int]) -> str:
+    return ",".join(map(str, sorted(cells)))
+
+
+def _unequal(
+    field: str, node: MemoryNode, was: Mapping[str, int], should: Mapping[str, int]
+) -> Iterator[_Mismatch]:
+    """Compare amounts by resource; those of a group are the sums of its NUMA nodes."""
+    where = " in its group" if len(node.cells) > 1 else ""
+    for name, amount in was.items():
+        if amount != should[name]:
+            yield _Mismatch(f"{name} {field}{where}", amount, should[name])
 
 
 def _divided_otherwise(
@@ -270,18 +314,18 @@ def _divided_otherwise(
     """Report groups whose pods hold memory on other nodes than if the nodes had been filled in order."""
     for number, node in found.items():
         was, should = _alone(node), _alone(expected[number])
-        if was != should:
-            yield StateFinding(
-                severity=Severity.ERROR,
+        wrong = [_Mismatch(f"{name} reserved", was[name], should.get(name, 0)) for name in was]
+        if wrong := [each for each in wrong if each.was != each.should]:
+            finding = _differing(
+                f"the group of NUMA node {number} was not filled in order",
+                wrong,
+                "in order",
+            )
+            yield replace(
+                finding,
                 code="divided-otherwise",
-                place=StatePlace(MEMORY_FILE),
-                message=f"NUMA node {number} has reserved {_text(was)}, but the entries of the file add up "
-                f"to {_text(should)} when nodes are filled in order: the sums of its group are right, but "
-                "this kubelet compares every node (from 1.32 on it compares groups, kubernetes issue "
-                "113130)",
-                expected=_text(should),
-                detected=_text(was),
-                fix=REPAIR,
+                message=f"{finding.message}; the sums of the group match the entries, but this kubelet "
+                "compares every node (from 1.32 on it compares groups, kubernetes issue 113130)",
             )
 
 
@@ -311,31 +355,37 @@ def _basis(node: MemoryNode, resource: str) -> tuple[int, ...]:
 
 def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterator[StateFinding]:
     """Report figures in the file that contradict each other: no machine has tables like that."""
-    wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
+    wrong = [
+        _Mismatch(name, table.allocatable, sound.memory_map[name].allocatable)
+        for name, table in sorted(node.memory_map.items())
+        if table != sound.memory_map[name]
+    ]
     if wrong:
-        was, should = ({name: each.memory_map[name].allocatable for name in wrong} for each in (node, sound))
-        yield _differing(number, "has for pods", was, "the unreserved memory is", should)
+        claim = f"what NUMA node {number} has for pods is not what is unreserved"
+        yield _differing(claim, wrong, "unreserved")
 
 
-def _differing(number: int, what: str, was: object, due: str, should: object) -> StateFinding:
+def _differing(claim: str, wrong: Sequence[_Mismatch], due: str) -> StateFinding:
+    """Report numbers in the file that contradict others in it, which are called *due*."""
+    differences = []
+    for what, *sides in wrong:
+        was, should = _texts(*sides)
+        differences.append(f"{what} {was} ({due}: {should})")
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
         place=StatePlace(MEMORY_FILE),
-        message=f"NUMA node {number} {what} {_text(was)}, but {due} {_text(should)}",
-        expected=_text(should),
-        detected=_text(was),
+        message=f"{claim}: {', '.join(differences)}",
+        expected=", ".join(f"{each.what} {each.should}" for each in wrong),
+        detected=", ".join(f"{each.what} {each.was}" for each in wrong),
         fix=REPAIR,
     )
 
 
-def _text(amount: object) -> str:
-    """Format a number, a list of nodes, or bytes by resource."""
-    if isinstance(amount, list):
-        return ",".join(map(str, amount))
-    if isinstance(amount, dict):
-        return ", ".join(f"{name} {size}" for name, size in amount.items())
-    return str(amount)
+def _texts(was: int | str, should: int | str) -> tuple[str, str]:
+    """Write two amounts; in bytes if rounding would hide the difference."""
+    sides = [byte_text(side) if isinstance(side, int) else side for side in (was, should)]
+    return (str(was), str(should)) if sides[0] == sides[1] else (sides[0], sides[1])
 
 
 def _in_group(
@@ -360,8 +410,6 @@ def _left(
 
 def _difference(change: DriftDifference, cause: DriftCause) -> str:
     node = f"NUMA node {change.node}"
-    if cause is DriftCause.NODES:
-        return f"{node} is new: it is not in the file" if change.before is None else f"{node} is gone"
     what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
     if change.before is None or change.after is None:
         has, lists = ("has no", "lists") if change.after is None else ("has", "does not list")

@@ -112,6 +112,14 @@ CASES = {
         [reported("NUMA node 1 is new: it is not in the file")],
     ),
     "NUMA nodes that are gone": (PLAIN, {1: PLAIN[1]}, [reported("NUMA node 0 is gone")]),
+    "a machine with other NUMA nodes": (
+        dict.fromkeys((0, 5, 6), PLAIN[0]),
+        dict.fromkeys((1, 2, 3, 6), PLAIN[0]),
+        [
+            reported("NUMA nodes 1-3 are new: they are not in the file"),
+            reported("NUMA nodes 0,5 are gone"),
+        ],
+    ),
     "huge pages where there were none": (
         PLAIN,
         FEWER,

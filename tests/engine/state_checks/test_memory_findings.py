@@ -133,16 +133,16 @@ def test_only_pod_level_memory_counts_if_there_is_some() -> None:
     ]
 
 
-def sums(
-    message: str, detected: object, expected: object, due: str = "the entries of the file add up to"
-) -> StateFinding:
+def sums(node: int, *wrong: tuple[str, str, str], detected: str = "", expected: str = "") -> StateFinding:
+    """Report numbers with what the entries add up to; exact amounts only if they are not written as such."""
+    listed = ", ".join(f"{what} {was} (entries: {should})" for what, was, should in wrong)
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
         place=StatePlace("memory_manager_state"),
-        message=f"NUMA node {message} {detected}, but {due} {expected}",
-        expected=str(expected),
-        detected=str(detected),
+        message=f"the totals of NUMA node {node} do not match the entries: {listed}",
+        expected=expected or ", ".join(f"{what} {should}" for what, _, should in wrong),
+        detected=detected or ", ".join(f"{what} {was}" for what, was, _ in wrong),
         fix=REPAIR,
     )
 
@@ -150,14 +150,24 @@ def sums(
 def test_sums_that_do_not_match_the_entries() -> None:
     """Tables without allocations, and one container that holds memory of both nodes."""
     assert found(saved(block(MINE + GIB, 0, 1), tables=FRESH)) == [
-        sums("0 counts", 0, 1),
-        sums("0 is in a group with NUMA nodes", 0, "0,1"),
-        sums("0 has reserved", f"{HUGE} 0, memory 0", f"{HUGE} 0, memory {MINE}"),
-        sums("0 has free", f"{HUGE} {4 * PAGE}, memory {MINE}", f"{HUGE} {4 * PAGE}, memory 0"),
-        sums("1 counts", 0, 1),
-        sums("1 is in a group with NUMA nodes", 1, "0,1"),
-        sums("1 has reserved", "memory 0", f"memory {GIB}"),
-        sums("1 has free", f"memory {8 * GIB}", f"memory {7 * GIB}"),
+        sums(
+            0,
+            ("assignments", "0", "1"),
+            ("group", "0", "0,1"),
+            ("memory reserved", "0", "7Gi"),
+            ("memory free", "7Gi", "0"),
+            detected=f"assignments 0, group 0, memory reserved 0, memory free {MINE}",
+            expected=f"assignments 1, group 0,1, memory reserved {MINE}, memory free 0",
+        ),
+        sums(
+            1,
+            ("assignments", "0", "1"),
+            ("group", "1", "0,1"),
+            ("memory reserved", "0", "1Gi"),
+            ("memory free", "8Gi", "7Gi"),
+            detected=f"assignments 0, group 1, memory reserved 0, memory free {8 * GIB}",
+            expected=f"assignments 1, group 0,1, memory reserved {GIB}, memory free {7 * GIB}",
+        ),
     ]
 
 
@@ -171,34 +181,48 @@ def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
 
 def test_free_memory_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
     wrong = with_table(1, "memory", reserved=0)
-    assert [each.message.partition(", but")[0] for each in found(wrong)] == [
-        f"NUMA node {node} has reserved {amounts}"
-        for node, amounts in ((0, f"{HUGE} 0, memory {MINE}"), (1, f"memory {MINE}"))
-    ]
+    assert [each.message.partition(": ")[2] for each in found(wrong)] == [
+        "memory reserved in its group 7Gi (entries: 9Gi)"
+    ] * 2
+
+
+def test_amounts_that_differ_less_than_their_rounding_are_written_in_bytes() -> None:
+    (finding, _) = found(with_table(1, "memory", reserved=9 * GIB - MINE - 1))
+    assert finding.message.endswith(f"memory reserved in its group {9 * GIB - 1} (entries: {9 * GIB})")
 
 
 def test_a_group_that_names_a_node_twice_is_reported() -> None:
     state = saved(block(GIB, 1))
     twice = replace(state.machine_state[1], cells=(1, 1))
     reported = found(replace(state, machine_state={**state.machine_state, 1: twice}))
-    assert "NUMA node 1 is in a group with NUMA nodes 1,1, but the entries of the file add up to 1" in [
-        each.message for each in reported
-    ]
+    assert reported[0] == sums(1, ("group", "1,1", "1"))
 
 
 def test_free_and_reserved_memory_must_add_up() -> None:
     """How a group divides it is not checked."""
-    assert found(with_table(0, HUGE, free=0)) == [
-        sums("0 has free", f"{HUGE} 0, memory {MINE - GIB}", f"{HUGE} {4 * PAGE}, memory {MINE - GIB}")
-    ]
+    assert found(with_table(0, HUGE, free=0)) == [free_pages(0)]
 
 
-def for_pods(node: int, was: str, should: str) -> StateFinding:
-    return sums(f"{node} has for pods", was, should, due="the unreserved memory is")
+def free_pages(count: int) -> StateFinding:
+    what, was, should = f"{HUGE} free in its group", count * PAGE, 4 * PAGE
+    return sums(
+        0,
+        (what, f"{was >> 20}Mi" if was else "0", f"{should >> 20}Mi"),
+        detected=f"{what} {was}",
+        expected=f"{what} {should}",
+    )
 
 
-LEFT = MINE - GIB
-"""Memory that is free on both nodes besides the container of ``with_table``."""
+def for_pods(node: int, resource: str, was: int, should: int, written: str) -> StateFinding:
+    return replace(
+        sums(node),
+        message=f"what NUMA node {node} has for pods is not what is unreserved: {resource} {written}",
+        detected=f"{resource} {was}",
+        expected=f"{resource} {should}",
+    )
+
+
+MORE_PAGES = for_pods(0, HUGE, 5 * PAGE, 4 * PAGE, "10Mi (unreserved: 8Mi)")
 
 
 @pytest.mark.parametrize(
@@ -206,18 +230,15 @@ LEFT = MINE - GIB
     [
         (
             with_table(0, HUGE, allocatable=5 * PAGE, free=5 * PAGE),
-            [
-                for_pods(0, f"{HUGE} {5 * PAGE}", f"{HUGE} {4 * PAGE}"),
-                sums("0 has free", f"{HUGE} {5 * PAGE}, memory {LEFT}", f"{HUGE} {4 * PAGE}, memory {LEFT}"),
-            ],
+            [MORE_PAGES, free_pages(5)],
         ),
         (
             with_table(0, HUGE, allocatable=5 * PAGE),
-            [for_pods(0, f"{HUGE} {5 * PAGE}", f"{HUGE} {4 * PAGE}")],
+            [MORE_PAGES],
         ),
         (
             with_table(1, "memory", allocatable=7 * GIB),
-            [for_pods(1, f"memory {7 * GIB}", f"memory {8 * GIB}")],
+            [for_pods(1, "memory", 7 * GIB, 8 * GIB, "7Gi (unreserved: 8Gi)")],
         ),
         (with_table(0, HUGE, total=5 * PAGE), []),
         (with_table(1, "memory", system_reserved=PAGE), []),
@@ -248,13 +269,14 @@ def test_tables_of_another_machine_are_sound(size: int, pages: int, reserved: in
     table = given.machine_state[0].memory_map["memory"]
     less = {**given.machine_state[0].memory_map, "memory": replace(table, free=table.free - PAGE)}
     wrong = {**given.machine_state, 0: replace(given.machine_state[0], memory_map=less)}
-    amounts = [f"{HUGE} {pages * PAGE}, memory {free}" for free in (table.free - PAGE, table.free)]
-    assert found(replace(given, machine_state=wrong)) == [sums("0 has free", *amounts)]
+    was, should = (f"memory free {amount}" for amount in (table.free - PAGE, table.free))
+    (finding,) = found(replace(given, machine_state=wrong))
+    assert (finding.code, finding.detected, finding.expected) == ("sums-differ", was, should)
 
 
 def test_sums_are_not_checked_if_numa_nodes_are_added_or_removed() -> None:
     wrong = saved(block(GIB, 0), tables={0: FRESH[0]})
-    assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"] * 3
+    assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"]
     assert found(wrong, FRESH) == []
 
 
@@ -293,7 +315,11 @@ def test_a_group_that_divides_its_memory_differently_is_wrong_if_nodes_are_compa
     assert found(other) == []
     findings = [*block_findings(other, FRESH, UNKNOWN_OWNERS, compares_groups=False)]
     assert [(each.code, each.severity, each.detected) for each in findings] == [
-        ("divided-otherwise", Severity.ERROR, f"hugepages-2Mi 0, memory {MINE - 5}"),
-        ("divided-otherwise", Severity.ERROR, f"memory {GIB + 5}"),
+        ("divided-otherwise", Severity.ERROR, f"memory reserved {MINE - 5}"),
+        ("divided-otherwise", Severity.ERROR, f"memory reserved {GIB + 5}"),
     ]
+    assert findings[0].message.startswith(
+        "the group of NUMA node 0 was not filled in order: "
+        f"memory reserved {MINE - 5} (in order: {MINE}); the sums of the group match the entries"
+    )
     assert [*block_findings(state, FRESH, UNKNOWN_OWNERS, compares_groups=False)] == []

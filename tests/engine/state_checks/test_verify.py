@@ -260,7 +260,7 @@ def test_memory_that_does_not_add_up() -> None:
     verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state=nodes))
     assert isinstance(verdict.start, StartRefused)
     assert [finding.message for finding in verdict.findings] == [
-        "NUMA node 1 counts 2, but the entries of the file add up to 1"
+        "the totals of NUMA node 1 do not match the entries: assignments 2 (entries: 1)"
     ]
 
 

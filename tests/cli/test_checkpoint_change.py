@@ -224,6 +224,18 @@ def test_new_checksums_are_those_of_the_new_files(
                 assert f'"checksum":{action["after"]}}}' in written(directory, file["file"])
 
 
+def test_the_verdict_is_on_the_changes_that_are_shown(checkpoint: Checkpoint) -> None:
+    """New CPUs are added, but the memory of a pod no longer fits: only that is left to solve."""
+    words = ("repair", "fine", *on("synthetic:2s2n4c3t,mem=3Gi"), *PODS)
+    repaired = answer(checkpoint(*words, "-o", "json"))
+    assert [file["outcome"] for file in repaired["files"]] == ["changed", "refused"]
+    assert "expected machine state" in repaired["proof"]["start"]["error"]
+    assert {each["file"] for each in repaired["proof"]["findings"]} == {"memory_manager_state"}
+    shown = checkpoint(*words).out
+    assert "\nWith these changes, kubelet 1.36 would not start: [memorymanager]" in shown
+    assert shown.endswith("\nNothing was written, because memory_manager_state cannot be changed safely.\n")
+
+
 def test_a_wrong_checksum_of_a_newer_format_is_dropped_with_it(
     checkpoint: Checkpoint, directory: Path
 ) -> None:

@@ -48,7 +48,7 @@ _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
 class Repairs(NamedTuple):
-    """The result for every file, and the verdict on all of them together."""
+    """The result for every file, and the verdict on all of them together, refused ones as they are."""
 
     changes: tuple[FileChange, ...]
     proof: StateVerdict
@@ -62,10 +62,12 @@ def repair(case: CheckpointCase) -> Repairs:
         reason = _of_start(managers, "regardless of the state files", f"{_CORRECT}: {_CHECK}")
         return Repairs(tuple(_refused(state, reason) for state in case.states), before)
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
-    if any(change.refused for change in changes):
-        return Repairs(changes, before)
-    after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
-    if not isinstance(after.start, Started):
+    states = (
+        state if change.refused else change.as_input()
+        for state, change in zip(case.states, changes, strict=True)
+    )
+    after = replace(case, states=tuple(states)).verdict()
+    if not isinstance(after.start, Started) and not any(change.refused for change in changes):
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
             outcome = before.start  # the repaired files are not written

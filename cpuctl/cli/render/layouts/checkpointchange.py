@@ -107,7 +107,10 @@ def _losses(losses: Sequence[answers.Loss], *, wide: bool) -> Table:
 def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     proof, kubelet = document["proof"], document.get("kubelet")
     if proof is not None:
-        yield Cell(*start_word(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
+        who = f"kubelet {kubelet['version']}" if kubelet else "the kubelet"
+        premise = "with these changes, " if _prevented(document["files"]) else ""
+        named = f"{premise}{who}"
+        yield Cell(*start_word(proof["start"], f"{named[0].upper()}{named[1:]}"))
         yield from finding_lines(proof["findings"], FILES)
     if document["outcome"] != "Changed" and (check := document.get("next")):
         yield Cell(f"  see: {check}")
@@ -147,6 +150,14 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
             yield next_cell("on the node", document["next"])
             yield from _copies(document["next"])
     elif document["outcome"] == "Refused":
-        yield Cell("Nothing was written.")
+        yield Cell(f"Nothing was written{_prevented(document['files'])}.")
     else:
         yield Cell("Nothing to write.")
+
+
+def _prevented(files: Sequence[answers.ChangedFile]) -> str:
+    """Name the files that cannot be changed if, because of them, changes that are shown are not made."""
+    names = [file["file"] for file in files if file["outcome"] == "refused"]
+    if not names or all(file["outcome"] != "changed" for file in files):
+        return ""
+    return f", because {' and '.join(names)} cannot be changed safely"

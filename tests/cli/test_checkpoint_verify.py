@@ -199,6 +199,19 @@ def test_a_repair_does_not_propose_itself(case: Case, directory: Path, cpuctl: C
     assert "fix: cpuctl checkpoint repair" not in result.out
 
 
+@pytest.mark.parametrize(("threads", "deleted"), [(3, "its state files"), (2, "the file")])
+def test_a_fix_of_all_findings_is_shown_once(threads: int, deleted: str, verify: Checkpoint) -> None:
+    """The memory of a pod no longer fits, which also keeps new CPUs from being added to the other file."""
+    words = ("fine", "-m", f"synthetic:2s2n4c{threads}t,mem=3Gi", *NODE[2:], *V36)
+    assert len({each["fix"] for each in answer(verify(*words, "-o", "json"))["findings"]}) == 1
+    first, command = verify(*words).out.partition("\nNext, to repair the state files: ")[2].splitlines()[:2]
+    assert (
+        first
+        == f"drain the node and delete {deleted}, or remove the pods that do not fit from the node, then"
+    )
+    assert command.startswith("  cpuctl checkpoint repair fine ")
+
+
 def answer(result: Result) -> Any:
     assert result.out, result.err
     return json.loads(result.out)
@@ -452,11 +465,11 @@ def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/hybrid-8-numa/node.tar.xz"
     machine = ("-m", "synthetic:1s1n8c1t,mem=8Gi", "--kubelet-version", "1.36")
     answer = cpuctl("checkpoint", "verify", node, *machine, *STATIC, "-q").out
-    repair = f"    cpuctl checkpoint repair {node} -m {machine[1]} "
-    first = "  fix: cpu_manager_state first: remove a pod that has exclusive CPUs from the node, then\n"
-    steps = answer.partition(first)[2].splitlines()
-    assert (steps[0].startswith(repair), steps[0][-7:], steps[1]) == (True, "ds FILE", "  then")
-    assert steps[2].startswith(repair)
+    first = "repair the state files: remove a pod that has exclusive CPUs from the node, then\n"
+    repair, meaning = answer.partition(first)[2].splitlines()[:2]
+    assert repair.startswith(f"  cpuctl checkpoint repair {node} -m {machine[1]} ")
+    assert repair.endswith(" --pods FILE")
+    assert meaning.startswith("FILE: ")
 
 
 def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -232,6 +232,25 @@ SITUATIONS = [
         running=RUNNING,
     ),
     Situation(
+        "not enough memory for two pods, and new CPUs",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 14 * GIB, 1)},
+            entries={DB: {"server": (block(4 * GIB),)}, WEB: {"app": (block(14 * GIB, 1),)}},
+        ),
+        machine="synthetic:2s2n4c3t,mem=16Gi/8Gi",
+        running=RUNNING,
+    ),
+    Situation(
+        "more memory than there is, which the kubelet does not notice",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 16 * GIB, 1)},
+            entries={DB: {"server": (block(4 * GIB),)}, WEB: {"app": (block(17 * GIB, 1),)}},
+        ),
+        running=RUNNING,
+    ),
+    Situation(
         "memory divided differently",
         CPU_STATE,
         group_of_both(14 * GIB, 2 * GIB),
@@ -272,15 +291,15 @@ class Node:
 
     def do(self, step: str, finding: Any) -> None:
         """Take one step."""
-        if step.startswith("cpuctl checkpoint "):
+        steps = {
+            "drain the node and delete the file": lambda: self._drain(first_file(finding)),
+            "drain the node and delete its state files": self._start_anew,
+            "remove the pods that do not fit from the node": self._without_misfits,
+        }
+        if step in steps:
+            steps[step]()
+        elif step.startswith("cpuctl checkpoint "):
             self._run(shlex.split(step)[1:])
-        elif step == "drain the node and delete the file":
-            self.pods()
-            (self.directory / self.state / first_file(finding)).unlink()
-        elif step == "remove the pods that do not fit from the node":
-            for each in self.ask(VERIFY)["findings"]:
-                if each["code"] == "memory-misfit":
-                    self._without(each["podUID"])
         elif policy := re.fullmatch(r"configure policy (\w+)", step):
             self._change_flags(r"--cpu-manager-policy=\w+", f"--cpu-manager-policy={policy[1]}")
         elif gate := re.fullmatch(r"enable (\w+)", step):
@@ -292,6 +311,21 @@ class Node:
             self._without(uid)
         else:
             raise AssertionError(step)
+
+    def _drain(self, file_name: str) -> None:
+        self.pods()
+        (self.directory / self.state / file_name).unlink()
+
+    def _start_anew(self) -> None:
+        """Replace all files with those that the kubelet writes on an empty node."""
+        self.pods()
+        node = [word for word in self.reported if word not in ("--pods", "running.json")]
+        self._run(["checkpoint", "new", *node])
+
+    def _without_misfits(self) -> None:
+        for each in self.ask(VERIFY)["findings"]:
+            if each["code"] == "memory-misfit":
+                self._without(each["podUID"])
 
     def _run(self, words: list[str]) -> None:
         self.tries += 1

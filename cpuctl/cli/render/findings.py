@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from cpuctl import option_names
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str
         if each["fix"] and each["fix"] != repair:
             yield from fix_cells(each["fix"], fix_label(each["fix"], place))
     if repair:
-        yield next_cell(f"to repair the state files {place}".rstrip(), repair)
+        yield from fix_cells(repair, f"Next, to repair the state files {place}".rstrip(), indent="")
     yield from placeholder_cells(fixes)
 
 
@@ -147,8 +147,8 @@ def fix_label(fix: str, place: str = "") -> str:
 
 
 def _of_several(fixes: Sequence[str]) -> str:
-    """Return the command that repairs what several findings report; empty if there is none."""
-    repairs = Counter(fix for fix in fixes if fix.startswith(_REPAIR))
+    """Return how to repair what several findings report, with a command; empty if there is none."""
+    repairs = Counter(fix for fix in fixes if _REPAIR in fix)
     return next((fix for fix, count in repairs.most_common(1) if count > 1), "")
 
 
@@ -162,15 +162,15 @@ _COMMAND = r"(?:sudo )?cpuctl "
 _BEFORE_COMMAND = rf"(?<=[:,;]) ((?:or |then )?)(?={_COMMAND})"
 
 
-def fix_cells(fix: str, label: str = "fix") -> Iterator[Cell]:
+def fix_cells(fix: str, label: str = "fix", indent: str = "  ") -> Iterator[Cell]:
     """Write how to fix something; commands after other words are on lines of their own, to be copied."""
     first, *rest = re.split(_BEFORE_COMMAND, fix)
     conjunctions, commands = rest[::2], rest[1::2]
-    yield Cell(" ".join([f"  {label}: {first}", *conjunctions[:1]]).rstrip())
+    yield Cell(" ".join([f"{indent}{label}: {first}", *conjunctions[:1]]).rstrip())
     for command, conjunction in zip_longest(commands, conjunctions[1:], fillvalue=""):
-        yield Cell(f"    {command.rstrip(',') if conjunction else command}")
+        yield Cell(f"{indent}  {command.rstrip(',') if conjunction else command}")
         if conjunction:
-            yield Cell(f"  {conjunction.rstrip()}")
+            yield Cell(f"{indent}{conjunction.rstrip()}")
 
 
 _ANOTHER = " (for another machine, add -m MACHINE)"

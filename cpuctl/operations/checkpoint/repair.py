@@ -35,7 +35,7 @@ from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpuctl.engine.state_checks.findings import StateFinding
     from cpuctl.engine.state_checks.verify import StateVerdict
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
+_DRAIN_ALL = "drain the node and delete its state files"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
@@ -71,9 +72,8 @@ def repair(case: CheckpointCase) -> Repairs:
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
             outcome = before.start  # the repaired files are not written
-        drain = "drain the node and delete its state files"
         of_files = fails_on_files(outcome, case.host.source.info, case.host.kubelet)
-        advice = drain if of_files else f"{_CORRECT} ({_CHECK}), or {drain}"
+        advice = _DRAIN_ALL if of_files else f"{_CORRECT} ({_CHECK}), or {_DRAIN_ALL}"
         reason = _of_start(outcome, "even with repaired state files", advice)
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
@@ -94,7 +94,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
         # Without the configuration nothing is repaired.
         findings = tuple(map(_unconfigured, findings))
     elif (blocked := _in_the_way(case, before)) is not None:
-        findings = tuple(_unblocked(each, *blocked) for each in findings)
+        findings = tuple(_unblocked(findings, *blocked))
     offline = case.host.source.machine.offline
     return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
 
@@ -121,12 +121,21 @@ def _unconfigured(finding: StateFinding) -> StateFinding:
     return replace(finding, fix=finding.fix.replace(REPAIR, _CONFIGURED))
 
 
-def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
+def _unblocked(findings: Sequence[StateFinding], file_name: str, advice: str) -> Iterator[StateFinding]:
     """Propose fixing *file_name* first, which prevents the repair of all files."""
-    if not finding.fix.endswith(REPAIR):
-        return finding
-    before_all = f"{file_name} first: {advice}, then {REPAIR}"
-    return replace(finding, fix=advice if finding.place.file_name == file_name else before_all)
+    blocked = {each.place.file_name for each in findings if each.fix.endswith(REPAIR)}
+    of_file, of_others = advice, f"{file_name} first: {advice}, then {REPAIR}"
+    if REPAIR in advice and blocked - {file_name}:
+        # One command repairs all files; without it, all must be deleted.
+        of_file = of_others = advice.replace(DRAIN, _DRAIN_ALL)
+    for each in findings:
+        is_own = each.place.file_name == file_name
+        # The advice includes removing the pods that do not fit.
+        is_misfit = each.code == "memory-misfit" and REPAIR in advice
+        if each.fix.endswith(REPAIR) or (is_own and is_misfit):
+            yield replace(each, fix=of_file if is_own else of_others)
+        else:
+            yield each
 
 
 def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:

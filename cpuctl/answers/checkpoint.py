@@ -288,7 +288,7 @@ class CheckpointChange(LoadedKubelet, NextPart):
     outcome: Literal["Changed", "Unchanged", "Refused"]
     files: list[ChangedFile]
     proof: Proof | None
-    """Whether the kubelet starts with all of these files; null if the node is unknown."""
+    """Whether the kubelet starts with these files, refused ones unchanged; null if the node is unknown."""
     kubelets: list[RunningKubelet]
     """Running kubelets that use these files."""
     written: bool

@@ -52,7 +52,7 @@ def _throttled(
         f"is throttled at {share}",
         expected="no quota",
         detected=f"{actual} us in {period} us",
-        fix=_fix(snapshot, group, None),
+        fix=_lifted(snapshot, group),
     )
     if quota is None:
         return finding
@@ -60,7 +60,7 @@ def _throttled(
     if actual >= quota:
         return None
     quota = driver_quota(quota, period, group.role.driver)
-    fix = _fix(snapshot, group, quota)
+    fix = _raised(snapshot, group, quota)
     return replace(finding, code="quota-too-low", expected=f"{quota} us in {period} us", fix=fix)
 
 
@@ -80,11 +80,17 @@ def _quota(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup) -
     return quota_of(len(observed.expected.cpus or ()) * 1000, configured.cgroups.period)
 
 
-def _fix(snapshot: NodeSnapshot, group: Cgroup, quota: int | None) -> str:
+def _lifted(snapshot: NodeSnapshot, group: Cgroup) -> str:
     at = snapshot.hierarchies
     assert at is not None
-    directory = f"/{at.cpu}{group.path}"
     if at.version == 1:
-        return f"echo {-1 if quota is None else quota} > {quote(f'{directory}/cpu.cfs_quota_us')}"
-    text = "max" if quota is None else f"{quota} {group.cpu.period}"
-    return f"echo {text} > {quote(f'{directory}/cpu.max')}"
+        return f"echo -1 > {quote(f'/{at.cpu}{group.path}/cpu.cfs_quota_us')}"
+    return f"echo max > {quote(f'/{at.cpu}{group.path}/cpu.max')}"
+
+
+def _raised(snapshot: NodeSnapshot, group: Cgroup, quota: int) -> str:
+    at = snapshot.hierarchies
+    assert at is not None
+    if at.version == 1:
+        return f"echo {quota} > {quote(f'/{at.cpu}{group.path}/cpu.cfs_quota_us')}"
+    return f"echo {quota} {group.cpu.period} > {quote(f'/{at.cpu}{group.path}/cpu.max')}"

@@ -1,6 +1,6 @@
 """The content of the kubelet's state files, as values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from cpuctl.cpuset import CPUSet
@@ -35,6 +35,11 @@ def node_list(nodes: Iterable[int]) -> str:
     for node in nodes:
         (known if node >= 0 else below).append(node)
     return ",".join((*map(str, sorted({*below})), *filter(None, [str(CPUSet.of(known))])))
+
+
+def named_nodes(nodes: Collection[int]) -> str:
+    """Write ``NUMA node 0`` or ``NUMA nodes 0-1``."""
+    return f"NUMA node{'s' if len(nodes) > 1 else ''} {node_list(nodes)}"
 
 
 class MemoryBlock(Record):

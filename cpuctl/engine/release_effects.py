@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.model import named_nodes
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
@@ -19,7 +20,6 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import Placement
 from cpuctl.golang.text import GoError
-from cpuctl.phrases import named
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import replace
 
@@ -174,6 +174,6 @@ def _outcome(admission: Admission) -> str:
 def _placement(placement: Placement) -> str:
     parts = [f"CPUs {CPUSet(placement.cpus)}"] if placement.exclusive else []
     for block in placement.memory:
-        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), CPUSet.of(block.numa_affinity)
-        parts.append(f"{size} of {block.type} on {named(nodes, 'NUMA node')}")
+        size = Quantity.from_value(block.size, Format.BINARY_SI)
+        parts.append(f"{size} of {block.type} on {named_nodes(block.numa_affinity)}")
     return f"{placement.container.name} {', '.join(parts)}" if parts else ""

@@ -14,15 +14,14 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple
 
-from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.cpuset import CPUSet
+from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable, named_nodes
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.phrases import are, byte_text
+from cpuctl.phrases import byte_text
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
@@ -205,12 +204,12 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 
 
 def _of_nodes(changes: Sequence[DriftDifference]) -> Iterator[StateFinding]:
-    new = CPUSet.of(change.node for change in changes if change.before is None)
-    gone = CPUSet.of(change.node for change in changes if change.before is not None)
+    new = {change.node for change in changes if change.before is None}
+    gone = {change.node for change in changes if change.before is not None}
     they = "they are" if len(new) > 1 else "it is"
     for nodes, what in ((new, f"new: {they} not in the file"), (gone, "gone")):
         if nodes:
-            message = f"{are(nodes, 'NUMA node')} {what}"
+            message = f"{named_nodes(nodes)} {'are' if len(nodes) > 1 else 'is'} {what}"
             yield StateFinding(Severity.ERROR, "memory-changed", StatePlace(MEMORY_FILE), message, fix=REPAIR)
 
 

@@ -62,17 +62,30 @@ Start = Callable[["Kubelet"], "StartResult"]
 """Starts a kubelet on the machine and lets it go on from the existing state."""
 
 
+class _Outcomes(NamedTuple):
+    start: str
+    pods: tuple[str, ...]
+
+
 class ReleaseSide(NamedTuple):
-    """One of two kubelets, the pods as the API server of its release stores them, and how it starts."""
+    """One of two kubelets, the pods as the API server of its release stores them, and how it starts.
+
+    The first *running* pods run when it restarts.
+    """
 
     kubelet: Kubelet
     pods: Sequence[StoredPod]
     start: Start
+    running: int = 0
 
-
-class _Outcomes(NamedTuple):
-    start: str
-    pods: tuple[str, ...]
+    def outcomes(self, kubelet: Kubelet | None = None) -> _Outcomes:
+        """Start the kubelet, or another one in its place, and let it decide on the pods."""
+        node = self.start(kubelet or self.kubelet)
+        if not isinstance(node, Node):
+            stated = node.error if isinstance(node, StartRefused) else node.why
+            return _Outcomes(stated, (_NO_START,) * len(self.pods))
+        again = map(_outcome, node.readmit(self.pods[: self.running])) if self.running else ()
+        return _Outcomes("", (*again, *(_outcome(node.admit(pod)) for pod in self.pods[self.running :])))
 
 
 def effects_of(
@@ -83,7 +96,7 @@ def effects_of(
     *gates* are reversed, too: feature gates, each with whether it is on for either kubelet. A kubelet that
     does not start has no pods to compare.
     """
-    outcomes = tuple(_outcomes(side.start(side.kubelet), side.pods) for side in sides)
+    outcomes = tuple(side.outcomes() for side in sides)
     pods = sides[0].pods
     effects = [
         PodEffect(pod.full_name, was, becomes)
@@ -96,7 +109,7 @@ def effects_of(
     by_start, by_pods = set(), set()
     for name, kubelets in _reversed(sides, names, gates):
         for side, known, kubelet in zip(sides, outcomes, kubelets, strict=True):
-            other = _outcomes(side.start(kubelet), side.pods)
+            other = side.outcomes(kubelet)
             if other.start != known.start:
                 by_start.add(name)
             elif any(other.pods[place] != known.pods[place] for place in places):
@@ -132,7 +145,7 @@ def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
 
     *is_newer*: it is the one to change to.
     """
-    outcomes = zip(side.pods, _outcomes(side.start(side.kubelet), side.pods).pods, strict=True)
+    outcomes = zip(side.pods, side.outcomes().pods, strict=True)
     pods = tuple(
         PodEffect(pod.full_name, *((_NO_START, what) if is_newer else (what, _NO_START)))
         for pod, what in outcomes
@@ -143,13 +156,6 @@ def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
 
 def _differs(effect: PodEffect) -> bool:
     return effect.before != effect.after or effect.before.startswith(_UNKNOWN)
-
-
-def _outcomes(node: StartResult, pods: Sequence[StoredPod]) -> _Outcomes:
-    if not isinstance(node, Node):
-        stated = node.error if isinstance(node, StartRefused) else node.why
-        return _Outcomes(stated, (_NO_START,) * len(pods))
-    return _Outcomes("", tuple(_outcome(node.admit(pod)) for pod in pods))
 
 
 def _outcome(admission: Admission) -> str:

@@ -77,7 +77,7 @@ class ReleaseTrial(NamedTuple):
         planning = self._planning(loaded, sources, devices)
         pods = (*as_granted(self.running), *planning.incoming)
         start = partial(planning.start, sources=sources if pods else Sources())
-        return ReleaseSide(loaded.kubelet, pods, start)
+        return ReleaseSide(loaded.kubelet, pods, start, len(self.running))
 
     def _planning(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> Planning:
         from cpuctl.engine.pod_server import PodServer

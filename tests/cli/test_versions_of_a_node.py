@@ -94,6 +94,35 @@ def test_a_difference_that_another_one_undoes_affects_no_pod(cpuctl: Cpuctl) -> 
     assert "(affects these pods)" not in result.out
 
 
+def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Kubernetes issue 129078: CPUs of a pod that a restart rejects stay taken for the next ones."""
+    items = []
+    for name, cpus in (("a", 10), ("b", 10), ("c", 8)):
+        amounts = {"cpu": cpus, "memory": "64Mi"}
+        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
+        metadata = {"name": name, "uid": name}
+        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    pods = tmp_path / "pods.json"
+    pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    assert cpuctl("plan", *node, "-f", str(pods), "--write-state", str(tmp_path / "s")).code == 0
+    words = (*node, "--state", str(tmp_path / "s"), "--pods", str(pods))
+    result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35", "-o", "json")
+    assert [each["pod"] for each in json.loads(result.out)["refusedByBoth"]] == [
+        "default/a",
+        "default/b",
+        "default/c",
+    ]
+    for name in "abc":
+        explained = json.loads(cpuctl("explain", name, *words, "-o", "json").out)
+        assert explained["pod"]["outcome"] == "Rejected"
+
+
 def test_a_feature_gate_that_is_the_cause_is_marked(cpuctl: Cpuctl) -> None:
     """From 1.33 on, the gate makes kubelets read statuses; gates that one release rejects are not tried."""
     node = "fixtures/nodes/v2-2-numa"

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
 
-_ASSUMED = (
+ALLOCATED_AGAIN = (
     "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
     "at a time"
 )
+"""What is assumed about running pods without state files."""
 EMPTY = "none, as on a fresh node"
 _FRESH = f"{EMPTY}; the state files of this node are not used"
 
@@ -82,6 +83,12 @@ class StartingState(Record):
         texts = dict(self.texts)
         texts.pop(MEMORY_FILE, None)
         return replace(self, files=replace(files, memory=None, by_others=others), texts=texts)
+
+    @property
+    def before_restart(self) -> StartingState:
+        """The state as a restarting kubelet finds it: without files, running pods hold nothing yet."""
+        empty = self.files.cpu is None and self.files.memory is None
+        return replace(self, running=()) if empty else self
 
     def name_of(self, uid: str) -> str:
         """Return the name of a pod, or its UID if the name is unknown."""
@@ -392,10 +399,17 @@ def _lasting(pod: StoredPod) -> set[str]:
 
 def _allocate_again(node: Node, initial: StartingState, sources: Sources) -> None:
     """Allocate CPUs and memory to running pods again, as a kubelet does without state files."""
-    for _ in node.readmit(initial.granted):
-        pass
-    if _holders(node):
-        sources.warnings.append(_ASSUMED)
+    from cpuctl.engine.outcome import Rejected
+
+    rejected = [
+        f"{each.pod.full_name} ({each.verdict.reason})"
+        for each in node.readmit(initial.granted)
+        if isinstance(each.verdict, Rejected)
+    ]
+    if rejected:
+        sources.warn(f"{ALLOCATED_AGAIN}; rejected: {few(rejected)}, see cpuctl explain POD")
+    elif _holders(node):
+        sources.warn(ALLOCATED_AGAIN)
 
 
 def _holders(node: Node) -> dict[str, set[str]]:

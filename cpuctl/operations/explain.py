@@ -89,7 +89,8 @@ def explain_pod(
         # From here on, replays omit the warnings, which have been given, and use the release and the flags
         # that are assumed, if any are: all others start in the same way.
         kubelet = replace(replay.scenario.kubelet, released=True, flags_gap="")
-        quiet = replace(replay.scenario, start=partial(planning.start, sources=Sources()), kubelet=kubelet)
+        start = partial(_starting(planning, chosen).start, sources=Sources())
+        quiet = replace(replay.scenario, start=start, kubelet=kubelet)
         if choice or len(quiet.pods) == 1:
             replay = replace(replay, scenario=quiet)
         else:
@@ -170,7 +171,8 @@ def _more_pages(
 
     def start_on(info: MachineInfo) -> Starter:
         source = replace(planning.source, info=info)
-        changed = replace(planning, source=source, initial=initial.without_memory())
+        left = initial.without_memory()
+        changed = replace(planning, source=source, initial=left.before_restart if again else left)
         if stale and not again:
             return partial(_start_without_memory_state, changed)
         return partial(changed.start, sources=Sources())
@@ -199,11 +201,24 @@ def _unmistakable(pod: StoredPod, pods: Iterable[StoredPod]) -> str:
     return pod.full_name if len(same) == 1 else pod.uid
 
 
+def _starting(planning: Planning, choice: PodChoice) -> Planning:
+    """Return the planning whose kubelet admits the chosen pod: running ones again, from what it finds."""
+    if not choice.running:
+        return planning
+
+    from cpuctl.inputs.starting_state import ALLOCATED_AGAIN
+
+    initial = planning.initial.before_restart
+    if initial is not planning.initial:
+        planning.sources.warn(ALLOCATED_AGAIN)
+    return replace(planning, initial=initial)
+
+
 def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scenario:
     from cpuctl.engine.explain.scenario import Scenario
 
     return Scenario(
-        start=partial(planning.start, sources=planning.sources),
+        start=partial(_starting(planning, choice).start, sources=planning.sources),
         kubelet=planning.kubelet,
         pods=planning.initial.granted if choice.running else planning.incoming,
         position=choice.place,

@@ -82,16 +82,18 @@ class ReleaseTrial(NamedTuple):
     def _planning(self, loaded: LoadedKubelet, sources: Sources, devices: DeviceInventory | None) -> Planning:
         from cpuctl.engine.pod_server import PodServer
         from cpuctl.inputs.pods import rules_of_pods
-        from cpuctl.inputs.starting_state import starting_state_of
+        from cpuctl.inputs.starting_state import ALLOCATED_AGAIN, starting_state_of
         from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
         texts = {each.file_name: each.text for each in self.states}
+        if self.running and not texts:
+            sources.warn(ALLOCATED_AGAIN)
         planning = Planning(
             inputs=PlanningInputs(node=self.node),
             incoming=(),
             source=self.source,
             loaded=loaded,
-            initial=starting_state_of(texts, self.running, loaded.kubelet),
+            initial=starting_state_of(texts, self.running, loaded.kubelet).before_restart,
             devices=devices,
             sources=sources,
             server=PodServer(rules_of_pods(loaded.kubelet).server),

@@ -52,7 +52,7 @@ def test_running_pods_that_share_exclusive_cpus_are_named(cpuctl: Cpuctl) -> Non
     for command in ("plan", "explain"):
         result = cpuctl(command, *again(TWO), "-T", "a=1/1,1Mi")
         assert result.err.count(named) == 1, result.err
-    answer = answer_of(cpuctl, "explain", "shop/database", *again(TWO))
+    answer = answer_of(cpuctl, "explain", "telco/gateway", *again(TWO))
     assert [each["takenCPUs"] for each in answer["warnings"]] == ["2"]
 
 

@@ -15,7 +15,7 @@ from cpuctl.checkpoints.model import MemoryStateFile
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.command_lines import pods_diff_command
 from cpuctl.records import replace
-from tests.cli.conftest import Cpuctl, Result
+from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.cli.test_differences import HEAD, divided
 from tests.support.schemas import follow_schema
 
@@ -149,7 +149,9 @@ def test_pods_are_admitted_if_the_other_kubelet_cannot_load_its_flags(cpuctl: Cp
     flag = ("--kubelet-args", "--pod-infra-container-image=registry.k8s.io/pause:3.10")
     words = ("config", "versions", *node, *flag, "--from", "1.32", "--to", "1.35")
     result = cpuctl(*words, "-T", "a=4/4,1Gi")
-    assert "\ndefault/a\n  1.32: admitted: a CPUs 2-5\n  1.35: the kubelet does not start\n" in result.out
+    assert (
+        "\n  default/a\n    1.32: admitted: a CPUs 2-5\n    1.35: the kubelet does not start\n" in result.out
+    )
     failing = ("--kubelet-args", "--max-pods=-1 --pod-infra-container-image=x")
     result = cpuctl("config", "versions", *node, *failing, *words[-4:], "-T", "a=4/4,1Gi")
     assert "The pods were not compared: neither kubelet would start." in result.out
@@ -313,3 +315,33 @@ def test_claims_that_a_release_drops_are_a_difference(cpuctl: Cpuctl) -> None:
     given = cpuctl("plan", "--kubelet-version", "1.31", *CLAIMED, "--compare", "1.31", "1.36").out
     assert given == cpuctl("plan", *CLAIMED, "--compare", "1.31", "1.36").out
     assert "claim eight" in given
+
+
+def test_without_state_files_all_commands_admit_running_pods_once(cpuctl: Cpuctl) -> None:
+    """A kubelet that finds no files allocates again; the pods do not hold anything before."""
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    words = (*node, "--state", "none", "--pods", "fixtures/fragmented/pods.json")
+    result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35", "-o", "json")
+    assert (json.loads(result.out)["pods"], json.loads(result.out)["refusedByBoth"]) == ([], [])
+    for name in ("shop/web", "shop/cache", "shop/database"):
+        explained = json.loads(cpuctl("explain", name, *words, "-o", "json").out)
+        assert explained["pod"]["outcome"] == "Admitted", name
+
+
+def test_running_pods_that_are_rejected_without_state_files_are_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    pods = json.loads((ROOT / "fixtures/fragmented/pods.json").read_text())
+    for pod, cpus in zip(pods["items"], ("10", "10", "8"), strict=True):
+        resources = pod["spec"]["containers"][0]["resources"]
+        for side in ("requests", "limits"):
+            resources[side]["cpu"] = cpus
+        pod["status"].pop("containerStatuses", None)
+    (tmp_path / "pods.json").write_text(json.dumps(pods))
+    kubelet = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *kubelet)
+    result = cpuctl("plan", *node, "--state", "none", "--pods", str(tmp_path / "pods.json"))
+    assert "; rejected: shop/database (TopologyAffinityError), see cpuctl explain POD" in result.err

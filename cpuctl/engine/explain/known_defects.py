@@ -109,6 +109,11 @@ _STAYS_UNTIL_ANOTHER = KnownDefect(
     "is admitted: up to 1.31 the kubelet considers the last pod it saw as running",
     "kubernetes/kubernetes#107074",
 )
+_STAYS_DURING_RESTART = KnownDefect(
+    "resources allocated to the pod's containers before it was rejected stay allocated until the kubelet has "
+    "admitted all of its pods again",
+    "kubernetes/kubernetes#129819",
+)
 _REFUSED_SINCE = KnownDefect(
     "kubelets up to 1.31 admit such a pod, and their groups of NUMA nodes overlap",
     "kubernetes/kubernetes#123443",
@@ -154,11 +159,17 @@ def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
     verdict, uid = replay.admission.verdict, pod.uid
     divided = replay.before.cpu.rules.divides(pod)
     if isinstance(verdict, Rejected) and _holds_cpus_or_memory(replay.after, uid):
-        yield _STAYS_TAKEN if replay.before.forgets_pods else _STAYS_UNTIL_ANOTHER
+        yield _stays_taken(replay)
     if isinstance(verdict, Rejected) and verdict.message.startswith(_VIOLATES) and not divided:
         yield _REFUSED_SINCE
     if isinstance(verdict, Admitted) and _overlaps(replay, uid):
         yield _OVERLAPS
+
+
+def _stays_taken(replay: Replay) -> KnownDefect:
+    if replay.scenario.restarted:
+        return _STAYS_DURING_RESTART
+    return _STAYS_TAKEN if replay.before.forgets_pods else _STAYS_UNTIL_ANOTHER
 
 
 def _holds_cpus_or_memory(node: Node, uid: str) -> bool:

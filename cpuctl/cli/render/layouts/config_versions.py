@@ -167,18 +167,17 @@ def _options(document: answers.ComparedVersions) -> Table:
 def _pods(
     document: answers.ConfigVersions, pods: Sequence[answers.PodChange], *, wide: bool
 ) -> Iterator[str]:
-    if not pods:
-        yield _same_pods(_outcomes(document))
+    yield f"{counted(len(pods), 'pod')} would change:" if pods else _same_pods(_outcomes(document))
+    for pod in pods:
+        yield f"  {pod['pod']}"
+        yield f"    {document['from']}: {pod['before']}"
+        yield f"    {document['to']}: {pod['after']}"
     if (refused := document.get("refusedByBoth", ())) and "Started" in _outcomes(document):
-        yield f"Neither kubelet admits {counted(len(refused), 'pod')}{' of the others' if pods else ''}:"
+        yield f"Neither kubelet admits {counted(len(refused), 'other pod' if pods else 'pod')}:"
         shown = refused if wide else refused[:_REFUSED_SHOWN]
         yield from (f"  {each['pod']}: {each['before']}" for each in shown)
         if more := len(refused) - len(shown):
             yield f"  and {more} more (-o wide)"
-    for pod in pods:
-        yield pod["pod"]
-        yield f"  {document['from']}: {pod['before']}"
-        yield f"  {document['to']}: {pod['after']}"
     if command := document.get("podsDiff"):
         yield f"To compare their QoS classes and cgroups: {command}"
 

@@ -111,7 +111,7 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 
 def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     """Return the command that tries the first helpful setting, or explains again with assumed devices."""
-    settings = (each for each in document["suggestions"] if each["kind"] == "setting" and each["command"])
+    settings = (each for each in document["suggestions"] if each["kind"] == "setting" and not each["lost"])
     first = next(settings, None)
     if first and first["command"] and not wide:
         yield next_line("to try the first kubelet setting", first["command"])

@@ -121,6 +121,15 @@ def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuct
     for name in "abc":
         explained = json.loads(cpuctl("explain", name, *words, "-o", "json").out)
         assert explained["pod"]["outcome"] == "Rejected"
+    verified = cpuctl(
+        "checkpoint", "verify", *words[-3:-2], *node, *words[-2:], "--kubelet-version", "1.35", "-o", "json"
+    )
+    found = [each for each in json.loads(verified.out)["findings"] if each["code"] == "rejected-again"]
+    assert [each["message"].partition(" is running")[0] for each in found] == [
+        "default/a",
+        "default/b",
+        "default/c",
+    ]
 
 
 def test_a_feature_gate_that_is_the_cause_is_marked(cpuctl: Cpuctl) -> None:

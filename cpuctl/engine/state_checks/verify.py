@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
@@ -86,13 +86,30 @@ def verify_states(
         look = _Look(version, found, owners, kubelet.gates, None, certain, answers)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
     look = _Look(version, found, owners, managers.gates, node, certain, answers)
+    findings = list(look.findings())
+    if isinstance(begun.outcome, Started) and node is not None:
+        findings += _rejected_again(node, owners, {each.place.pod_uid for each in findings})
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
         readings={name: load_failure_of(name, managers.gates) for name in files},
-        findings=tuple(limited(look.findings())),
+        findings=tuple(limited(findings)),
         drift=look.drift,
     )
+
+
+def _rejected_again(node: Node, owners: Owners, known: Collection[str]) -> Iterator[StateFinding]:
+    """Report running pods that a restarted kubelet rejects, except those with other findings (*known*)."""
+    pods = (owners.pods or {}).values()
+    for each in node.copy().readmit(pods) if pods else ():
+        if isinstance(each.verdict, Rejected) and each.pod.uid not in known:
+            yield StateFinding(
+                Severity.WARNING,
+                "rejected-again",
+                StatePlace(CPU_FILE, each.pod.uid),
+                f"{each.pod.full_name} is running, but a restarted kubelet rejects it: "
+                f"{each.verdict.reason}: {each.verdict.message} (cpuctl explain POD shows why)",
+            )
 
 
 def _saved(found: FoundStates) -> SavedFiles:

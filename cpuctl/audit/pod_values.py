@@ -1,7 +1,7 @@
 """The values that follow from pods' resources for the control groups of pods and containers.
 
-They are those that ``cpuctl pods show`` derives (``cpuctl.pods.cgroups.values``); the kubelet's state tells
-which containers have exclusive CPUs.
+They are those that ``cpuctl pods show`` derives (``cpuctl.pods.cgroups.values``), from what the kubelet has
+allocated; its state tells which containers have exclusive CPUs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pod_values(
 ) -> CgroupValues | None:
     """Return what the kubelet writes into a group; None unless it is that of a known pod or container."""
     role, owner = group.role, snapshot.owners.get(group.path)
-    pod = snapshot.pods.get(role.uid)
+    pod = allocated_pod(snapshot, role.uid)
     if pod is None or owner is None:
         return None
     pod = rules.view(pod)
@@ -36,6 +36,17 @@ def pod_values(
     return container_cgroup(pod, container, qos, settings, exclusive=exclusive)
 
 
+def allocated_pod(snapshot: NodeSnapshot, uid: str) -> StoredPod | None:
+    """Return a known pod with its allocated resources: a resize may be pending (KEP-1287)."""
+    pod = snapshot.pods.get(uid)
+    if pod is None:
+        return None
+
+    from cpuctl.engine.resize.running import running_pod
+
+    return running_pod(pod).allocated
+
+
 def is_divided(snapshot: NodeSnapshot, uid: str) -> bool:
     """Return whether containers divide the CPUs of their pod (KEP-5526)."""
     return snapshot.state.cpu is not None and uid in snapshot.state.cpu.pod_entries
@@ -45,7 +56,7 @@ def is_isolated(snapshot: NodeSnapshot, owner: Owner) -> bool:
     """Return whether a container shares its exclusive CPUs with no other container of its pod."""
     if not is_divided(snapshot, owner.uid):
         return True
-    pod = snapshot.pods.get(owner.uid)
+    pod = allocated_pod(snapshot, owner.uid)
     container = _container_of(pod, owner) if pod else None
     return container is not None and (
         isolation_of(container, assigned=True, divided=True) is Isolation.CONTAINER

@@ -6,6 +6,7 @@ others share the rest.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -266,3 +267,13 @@ PODS: dict[str, Any] = {
     ],
 }
 """Return what kubectl prints for the two pods."""
+
+
+def resized_pods(desired: float, allocated: int, condition: str) -> dict[str, Any]:
+    """Return what kubectl prints while a resize of the database's CPUs is pending or in progress."""
+    pods = copy.deepcopy(PODS)
+    database = pods["items"][0]
+    database["spec"]["containers"][0]["resources"]["limits"]["cpu"] = desired
+    database["status"]["containerStatuses"][0] |= {"allocatedResources": {"cpu": allocated, "memory": "1Gi"}}
+    database["status"]["conditions"] = [{"type": condition, "status": "True"}]
+    return pods

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -12,10 +13,13 @@ from cpuctl.cgroups.container_logs import LogName
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import ResourceRequirements, StoredPod
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
-from tests.audit.node_tree import DATABASE, OWN, SERVER, NodeTree, clean_node
+from tests.audit.node_tree import DATABASE, OWN, SERVER, NodeTree, clean_node, resized_pods
 from tests.audit.test_faults import keeping_quotas
+from tests.support.manifests import read_pods
 
 NAMES = {SERVER: LogName("database-0", "shop", "server", SERVER)}
 """What the container runtime knows if no pods are given."""
@@ -34,9 +38,14 @@ def found(node: NodeTree, pods: Mapping[str, StoredPod] | None = None) -> list[t
     ]
 
 
-def with_helper(node: NodeTree) -> dict[str, StoredPod]:
+def resized(desired: float, allocated: int, condition: str) -> dict[str, StoredPod]:
+    """Return the pods while a resize of the database's CPUs is pending or in progress."""
+    pods = read_pods(json.dumps(resized_pods(desired, allocated, condition)), "pods.json").pods
+    return {pod.uid: stored_pod(pod, PodRules()) for pod in pods}
+
+
+def with_helper(pods: dict[str, StoredPod]) -> dict[str, StoredPod]:
     """Give the database's pod 3 CPUs, and a container that shares them."""
-    pods = node.pods()
     (server,) = pods[DATABASE].containers
     limits = {"cpu": Quantity.parse("500m"), "memory": Quantity.parse("1Gi")}
     whole = {"cpu": Quantity.parse("3"), "memory": Quantity.parse("2Gi")}
@@ -96,6 +105,16 @@ def test_without_a_manifest_the_quota_is_at_least_the_exclusive_cpus() -> None:
     assert found(node) == [("quota-too-low", "200000 us in 100000 us", "server")]
 
 
+@pytest.mark.parametrize("desired", [4, 1])
+def test_as_long_as_a_resize_is_pending_quotas_follow_what_the_kubelet_has_allocated(desired: int) -> None:
+    node, pods = keeping_quotas(clean_node()), resized(desired, 2, "PodResizePending")
+    assert found(node, pods) == []
+    for group in (node.server, pod_of(node)):
+        node.quota(group, 150_000)
+    want = "200000 us in 100000 us"
+    assert found(node, pods) == [("quota-too-low", want, pod_of(node)), ("quota-too-low", want, "server")]
+
+
 def test_no_kubelet_limits_the_groups_above_pods() -> None:
     node = keeping_quotas(clean_node())
     kubepods = pod_of(node).rpartition("/")[0]
@@ -115,8 +134,8 @@ def test_without_cfs_quotas_every_quota_is_a_finding() -> None:
 def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     """KEP-5526: only a container with its own CPUs has no quota; the pod's quota stays for the others."""
     node = clean_node()
-    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
-    pods = with_helper(node)
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(f"{OWN},2")})
+    pods = with_helper(node.pods())
     node.configured = node.configured._replace(rules=replace(node.configured.rules, managers=True))
     node.quota(pod_of(node), 300_000)
     assert found(node, pods) == []
@@ -128,3 +147,13 @@ def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     node.named = False
     node.runtime = NAMES
     assert found(node) == []
+
+
+def test_which_containers_divide_their_pods_cpus_follows_from_what_is_allocated() -> None:
+    """Only a container with a whole number of CPUs has its own."""
+    node = clean_node()
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(f"{OWN},2")})
+    node.configured = node.configured._replace(rules=replace(node.configured.rules, managers=True))
+    node.quota(node.server, 200_000)
+    for pods in (node.pods(), resized(1.5, 2, "PodResizePending")):
+        assert found(node, with_helper(pods)) == [("quota-on-exclusive", "no quota", "server")]

@@ -14,6 +14,7 @@ from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node
+from tests.audit.test_quotas import resized
 
 MANAGERS = {"PodLevelResources": True, "PodLevelResourceManagers": True}
 LIFTED, UNKNOWN, LIMITED = (None, None), (), (200_000, 200_000)
@@ -46,6 +47,11 @@ def test_exclusive_cpus_lift_the_quotas_of_the_container_and_its_pod_since_1_33(
 def test_a_container_in_the_shared_pool_gets_its_limits() -> None:
     node = clean_node()
     assert quotas(node, kubelet(), node.pods(), exclusive=False) == LIMITED
+
+
+def test_as_long_as_a_resize_is_pending_the_allocated_limits_apply() -> None:
+    node = clean_node()
+    assert quotas(node, kubelet(32), resized(4, 2, "PodResizePending")) == LIMITED
 
 
 def test_without_a_manifest_quotas_are_only_lifted() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.audit.group_values import PodsLimit, ValueRules
+from cpuctl.audit.pod_values import allocated_pod
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules
@@ -72,7 +73,7 @@ def wanted_quotas(
 ) -> dict[str, int | None]:
     """Return the quotas of groups by path, in µs per period of the group; None means no quota.
 
-    Limits are those of the pod's manifest: without one, quotas are only lifted, never set.
+    Limits are the pod's allocated ones: without a manifest, quotas are only lifted, never set.
     """
     config = kubelet.config
     gates = kubelet.gates
@@ -101,7 +102,7 @@ class _Quotas:
     def of(self, one: DesiredGroup) -> dict[str, int | None]:
         """Return the quotas of a container and its pod, as far as they are known."""
         uid, name, above = one.owner.uid, one.owner.container, self._pod_path(one.path)
-        pod = self.snapshot.pods.get(uid)
+        pod = allocated_pod(self.snapshot, uid)
         if pod is None:
             lifted = one.exclusive and self.settings.lifts_quota and not self._has_divided(uid)
             return {one.path: None, above: None} if lifted else {}

@@ -17,10 +17,11 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
-from tests.audit.node_tree import DATABASE, OWN, SERVER, NodeTree, clean_node, resized_pods
+from tests.audit.node_tree import DATABASE, OWN, SERVER, NodeTree, clean_node, entries, resized_pods
 from tests.audit.test_faults import keeping_quotas
 from tests.support.manifests import read_pods
 
+HELPER = "7e" * 32
 NAMES = {SERVER: LogName("database-0", "shop", "server", SERVER)}
 """What the container runtime knows if no pods are given."""
 
@@ -42,6 +43,18 @@ def resized(desired: float, allocated: int, condition: str) -> dict[str, StoredP
     """Return the pods while a resize of the database's CPUs is pending or in progress."""
     pods = read_pods(json.dumps(resized_pods(desired, allocated, condition)), "pods.json").pods
     return {pod.uid: stored_pod(pod, PodRules()) for pod in pods}
+
+
+def with_two_containers() -> NodeTree:
+    """Make a node whose database has a second container, with the exclusive CPUs 2 and 6."""
+    node = keeping_quotas(clean_node())
+    helper = node.container(DATABASE, HELPER)
+    entries(node, DATABASE, server=OWN, helper="2,6")
+    node.cpuset(helper, cpus="2,6", mems="0")
+    node.quota(helper, 200_000)
+    node.named = False
+    node.runtime = {**NAMES, HELPER: LogName("database-0", "shop", "helper", HELPER)}
+    return node
 
 
 def with_helper(pods: dict[str, StoredPod]) -> dict[str, StoredPod]:
@@ -105,6 +118,23 @@ def test_without_a_manifest_the_quota_is_at_least_the_exclusive_cpus() -> None:
     assert found(node) == [("quota-too-low", "200000 us in 100000 us", "server")]
 
 
+def test_without_a_manifest_a_pods_quota_is_at_least_the_exclusive_cpus_of_all_its_containers() -> None:
+    node = with_two_containers()
+    want = [("quota-too-low", "400000 us in 100000 us", pod_of(node))]
+    for quota, expected in ((150_000, want), (300_000, want), (399_999, want), (400_000, [])):
+        node.quota(pod_of(node), quota)
+        assert found(node) == expected
+
+
+def test_an_init_container_that_has_ended_does_not_raise_its_pods_quota() -> None:
+    """Its CPUs may still be recorded for it, in addition to those of the others."""
+    node = keeping_quotas(clean_node())
+    node.named = False
+    node.runtime = NAMES
+    entries(node, DATABASE, server=OWN, load="2,6")
+    assert found(node) == []
+
+
 @pytest.mark.parametrize("desired", [4, 1])
 def test_as_long_as_a_resize_is_pending_quotas_follow_what_the_kubelet_has_allocated(desired: int) -> None:
     node, pods = keeping_quotas(clean_node()), resized(desired, 2, "PodResizePending")
@@ -113,6 +143,21 @@ def test_as_long_as_a_resize_is_pending_quotas_follow_what_the_kubelet_has_alloc
         node.quota(group, 150_000)
     want = "200000 us in 100000 us"
     assert found(node, pods) == [("quota-too-low", want, pod_of(node)), ("quota-too-low", want, "server")]
+
+
+def test_a_quota_that_allows_all_exclusive_cpus_is_not_too_low() -> None:
+    """Kubelets before 1.38 raise the quota of a resized container, but do not add CPUs."""
+    node, pods = keeping_quotas(clean_node()), resized(4, 4, "PodResizeInProgress")
+    assert found(node, pods) == []
+    node.quota(node.server, 199_999)
+    assert found(node, pods) == [("quota-too-low", "400000 us in 100000 us", "server")]
+
+
+def test_a_quota_that_the_kubelet_has_lowered_below_the_exclusive_cpus_is_its_own() -> None:
+    node, pods = keeping_quotas(clean_node()), resized(1, 1, "PodResizeInProgress")
+    for group in (node.server, pod_of(node)):
+        node.quota(group, 100_000)
+    assert found(node, pods) == []
 
 
 def test_no_kubelet_limits_the_groups_above_pods() -> None:

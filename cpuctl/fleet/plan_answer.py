@@ -118,6 +118,8 @@ def fleet_plan_document(
     planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
     sources.warn(*_shared(planned.found), *planner.overlaps[:_STALE])
+    if planner.overlaps[_STALE:]:
+        sources.warn("pods of other nodes share exclusive CPUs, too")
     if planner.unnecessary:
         from cpuctl.operations.policies import POLICY_UNUSED
         from cpuctl.phrases import few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.command_lines import planning_command
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, read_planning
+from cpuctl.pods.manifest import owner_of
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.fleet import FleetPlan
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.pods.model import Pod
 
 
 class ExplainingCommand(NamedTuple):
@@ -43,42 +46,63 @@ def explaining_command(
     for pod in document["pods"]:
         if pod["outcome"] == "Rejected" and (source := sources.get(pod["node"] or "")):
             name, node = f"{pod['namespace']}/{pod['name']}", pod["node"] or ""
-            elsewhere = _elsewhere(document, node)
-            inputs, others = _given_for(inputs, elsewhere)
-            alone = _on_one_node(inputs, source, releases.get(node, ""))
+            given = _given_for(inputs, document, node)
+            if given.names[name] != 1:
+                continue  # it is a pod that was evicted, or has the name of another one
+            alone = _on_one_node(given.inputs, source, releases.get(node, ""))
             if _reason(alone, name) == pod["reason"]:
-                return ExplainingCommand(planning_command(alone, ("explain", name)), others)
+                return ExplainingCommand(planning_command(alone, ("explain", name)), given.others)
             if not inputs.pods:
                 return None
             # The given file has the pods of all nodes.
-            return ExplainingCommand(planning_command(replace(alone, pods="FILE"), ("explain", name)), others)
+            command = planning_command(replace(alone, pods="FILE"), ("explain", name))
+            return ExplainingCommand(command, given.others)
     return None
 
 
-def _elsewhere(document: FleetPlan, node: str) -> frozenset[str]:
-    """Return the names of pods that are not sent to a node."""
-    places: dict[str, set[str]] = {}
-    for pod in document["pods"]:
-        places.setdefault(f"{pod['namespace']}/{pod['name']}", set()).add(pod["node"] or "")
-    return frozenset(name for name, nodes in places.items() if node not in nodes)
+class _Given(NamedTuple):
+    """What is given for a node: the names of its pods, and ``others``, which cannot be left out."""
+
+    inputs: FleetPlanInputs
+    names: Counter[str]
+    others: tuple[str, ...]
 
 
-def _given_for(inputs: FleetPlanInputs, elsewhere: frozenset[str]) -> tuple[FleetPlanInputs, tuple[str, ...]]:
-    """Leave out manifests and templates whose pods are all *elsewhere*; return the others' pods that are."""
+def _given_for(inputs: FleetPlanInputs, document: FleetPlan, node: str) -> _Given:
+    """Leave out manifests and templates that have nothing but pods that are not sent to a node."""
     from cpuctl.inputs.pods import load_pods
 
-    def kept(given: Sequence[str], *, as_templates: bool) -> Iterator[str]:
-        for each in given:
-            files, templates = ((), (each,)) if as_templates else ((each,), ())
-            names = [pod.full_name for pod in load_pods(files, templates, Sources(), needed=False).pods]
-            if not names or not elsewhere.issuperset(names):
-                others.update(dict.fromkeys(name for name in names if name in elsewhere))
-                yield each
+    left = Counter(f"{pod['namespace']}/{pod['name']}" for pod in document["pods"] if pod["node"] == node)
+    absent = {
+        (each["namespace"], f"DaemonSet/{each['name']}")
+        for each in document["daemonSets"]
+        if node in (*each["excluded"], *each["running"])
+    }
+    daemons = {(each["namespace"], f"DaemonSet/{each['name']}") for each in document["daemonSets"]}
+    names: Counter[str] = Counter()
+    others: list[str] = []
 
-    others: dict[str, None] = {}
+    def is_here(pod: Pod) -> bool:
+        key = (pod.namespace, owner_of(pod))
+        if key in daemons:
+            return key not in absent
+        left[pod.full_name] -= 1
+        return left[pod.full_name] >= 0
+
+    def kept(texts: Sequence[str], *, as_templates: bool) -> Iterator[str]:
+        for text in texts:
+            files, templates = ((), (text,)) if as_templates else ((text,), ())
+            given = load_pods(files, templates, Sources(), needed=False)
+            here = [is_here(pod) for pod in given.pods]
+            if any(here) or not here or given.limit_ranges or given.quotas or given.dra:
+                names.update(pod.full_name for pod in given.pods)
+                others.extend(pod.full_name for pod, there in zip(given.pods, here, strict=True) if not there)
+                yield text
+
     filenames = tuple(kept(inputs.filenames, as_templates=False))
     templates = tuple(kept(inputs.templates, as_templates=True))
-    return inputs._replace(filenames=filenames, templates=templates), tuple(others)
+    given = inputs._replace(filenames=filenames, templates=templates)
+    return _Given(given, names, tuple(dict.fromkeys(others)))
 
 
 def _on_one_node(inputs: FleetPlanInputs, source: str, release: str) -> PlanningInputs:

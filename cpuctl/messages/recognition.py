@@ -57,10 +57,14 @@ class Recognized(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a kubelet rejects a pod: the code of its message, and the resource in it, if it names one."""
+    """Why a kubelet rejects a pod: the code of its message, and the resource in it, if it names one.
+
+    ``own`` are values in it that follow from the pod and the machine, and not from other pods.
+    """
 
     code: str
     resource: str
+    own: frozenset[tuple[str, str]]
 
 
 class _Match(NamedTuple):
@@ -103,10 +107,17 @@ def recognize(line: str) -> list[Recognized]:
     ]
 
 
+_OWN = ("requested", "perCore")
+
+
 def refusals_in(text: str) -> frozenset[Refusal]:
     """Return what kubelets say in a text about a pod that they reject, reasons beside messages included."""
     return frozenset(
-        Refusal(message.code, found.groupdict().get("resource") or "")
+        Refusal(
+            message.code,
+            found.groupdict().get("resource") or "",
+            frozenset((name, value) for name, value in found.groupdict().items() if name in _OWN and value),
+        )
         for message in ADMISSION
         for _, literal, pattern in message.patterns
         if literal in text

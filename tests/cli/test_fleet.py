@@ -178,24 +178,6 @@ def test_pods_that_fit_elsewhere_are_not_mixed_with_pods_that_do_not(fleet: Path
     assert [line.partition(":")[0] for line in lines[:4:2]] == ["default/odd", "default/more"]
 
 
-def test_the_next_command_plans_what_is_on_the_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    nodes = [f"fixtures/fleet/recordings/worker-{number}.tar.xz" for number in (1, 2)]
-    pods = ("-T", "a=20/20,1Gi", "-T", "odd=9/9,1Gi")
-    result = cpuctl("fleet", "plan", *nodes, *STATIC, *pods)
-    command = result.out.splitlines()[-1].partition("help: ")[2]
-    assert command.endswith("-T odd=9/9,1Gi")
-    assert "-T a=20/20,1Gi" not in command
-    both = tmp_path / "both.json"
-    items = []
-    for name, cpus in (("a", 20), ("odd", 9)):
-        amounts = {"cpu": cpus, "memory": "1Gi"}
-        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
-        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
-    both.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(both)).out.splitlines()
-    assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
-
-
 def test_the_pods_that_record_nodes_would_be_admitted(cpuctl: Cpuctl) -> None:
     manifest, machine = "contrib/fleet/capture.yaml", "fixtures/machines/2s-2numa-32cpu.tar.xz"
     linted = cpuctl("pods", "lint", "-f", manifest, "-m", machine, *STATIC)

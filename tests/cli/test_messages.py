@@ -316,3 +316,12 @@ def test_the_name_of_a_file_is_recognized(cpuctl: Cpuctl) -> None:
     assert (
         "note: to read the file: cpuctl explain --message - < fixtures/logs/kubelet-1.27.log\n" in answer.err
     )
+
+
+def test_a_message_about_other_amounts_is_not_the_same_rejection(cpuctl: Cpuctl) -> None:
+    """What a pod requests, and the machine's threads, do not depend on other pods."""
+    for requested, agrees in (("3", True), ("5", False)):
+        text = SMT.replace("3", requested)
+        words = ("explain", "--message", f'"x" pod="default/a" message="{text}"', *NODE, "-T", "a=3/3,1Gi")
+        answer = json.loads(cpuctl(*words, "-o", "json").out)
+        assert answer["explanation"]["reported"]["agrees"] is agrees

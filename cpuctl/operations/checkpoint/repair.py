@@ -76,7 +76,17 @@ def repair(case: CheckpointCase) -> Repairs:
         advice = _DRAIN_ALL if of_files else f"{_CORRECT} ({_CHECK}), or {_DRAIN_ALL}"
         reason = _of_start(outcome, "even with repaired state files", advice)
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
+    elif any(change.changed for change in changes):
+        changes = tuple(map(_with_all, changes))
     return Repairs(changes, after)
+
+
+def _with_all(change: FileChange) -> FileChange:
+    """Propose deleting all files if others have to change, too: without the repair, none of them does."""
+    if change.refused is None:
+        return change
+    advice = change.refused.advice.replace(DRAIN, _DRAIN_ALL)
+    return replace(change, refused=replace(change.refused, advice=advice))
 
 
 def advised(case: CheckpointCase) -> StateVerdict:

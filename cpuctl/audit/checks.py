@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
 from cpuctl.audit.check_names import CheckName
 from cpuctl.audit.claims import check_claims
@@ -39,6 +40,7 @@ from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.quotas import check_quota
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
+from cpuctl.cgroups.names import ancestors
 from cpuctl.diagnostics import worst_first
 from cpuctl.dra.driver import DRIVER
 from cpuctl.machine.recording_layout import CDI_FILE
@@ -127,6 +129,8 @@ _VERDICTS = {
     "quota-too-low": Verdict.QUOTA,
 }
 """The codes that decide the verdict on a container, the worst first."""
+_OF_GROUPS_ABOVE = frozenset({"quota-on-exclusive", "quota-too-low"})
+"""The codes that concern every container with exclusive CPUs below a group."""
 _DECIDING = (check_cpusets, check_mems, check_threads, check_quota)
 
 
@@ -136,17 +140,20 @@ def verdicts(snapshot: NodeSnapshot) -> dict[str, Verdict]:
     for check in _DECIDING:
         for finding in check(snapshot):
             codes.setdefault(finding.place.path, set()).add(finding.code)
-    return {
-        observed.group.path: _verdict(
-            observed, set().union(*(codes.get(path, ()) for path in _paths(observed)))
-        )
-        for observed in snapshot.containers
-    }
+    return {each.group.path: _verdict(each, _codes(each, codes)) for each in snapshot.containers}
 
 
 def _paths(observed: ObservedContainer) -> Iterator[str]:
     yield observed.group.path
     yield from (group.path for group in observed.below)
+
+
+def _codes(observed: ObservedContainer, codes: Mapping[str, Collection[str]]) -> set[str]:
+    found = set(chain.from_iterable(codes.get(path, ()) for path in _paths(observed)))
+    if observed.expected.exclusive:
+        above = chain.from_iterable(codes.get(path, ()) for path in ancestors(observed.group.path))
+        found |= _OF_GROUPS_ABOVE.intersection(above)
+    return found
 
 
 def _verdict(observed: ObservedContainer, codes: Collection[str]) -> Verdict:

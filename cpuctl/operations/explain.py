@@ -103,7 +103,8 @@ def explain_pod(
         name=_unmistakable(pod, (*planning.incoming, *planning.initial.running)),
         container=chosen.container,
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
-        state_in_the_way=stale,
+        # A kubelet with this policy has always written its file.
+        state_in_the_way=planning.kubelet.config.memory_manager_policy == "Static",
         resize=_pending_resize(planning, pod.uid) if chosen.running else None,
         rejection=next(
             (event for event in planning.past.rejections if event.is_of(pod.uid, pod.full_name)), None

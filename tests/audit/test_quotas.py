@@ -88,6 +88,14 @@ def test_quotas_below_the_limit_are_found_that_of_the_pod_first(version: int) ->
     assert verdicts(node.snapshot())[node.server] is Verdict.QUOTA
 
 
+def test_a_container_below_a_throttled_group_is_throttled() -> None:
+    node = keeping_quotas(clean_node())
+    node.quota(pod_of(node), 150_000)
+    decided = verdicts(node.snapshot())
+    assert decided.pop(node.server) is Verdict.QUOTA
+    assert Verdict.QUOTA not in decided.values()
+
+
 def test_the_expected_quota_is_that_of_cgroups_show() -> None:
     node = keeping_quotas(clean_node())
     node.quota(node.server, 150_000)

@@ -143,7 +143,9 @@ def _without_success(search: Search, wanted: str) -> str:
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
     """Return the command that allocates the pages, on the first NUMA node where that helps."""
     for pages in document.get("hugePages", ())[:1]:
-        yield next_line("on the node, to allocate the huge pages until the next reboot", pages["command"])
+        then = ", before memory_manager_state is removed" if pages["removesMemoryState"] else ""
+        purpose = f"on the node, to allocate the huge pages until the next reboot{then}"
+        yield next_line(purpose, pages["command"])
 
 
 def runs_lines(document: ExplainedDecision) -> Iterator[str]:

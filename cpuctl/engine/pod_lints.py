@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, advise
+from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
     Admitted,
@@ -125,8 +126,7 @@ class TrialNode:
     @property
     def unit(self) -> int:
         """The number of CPUs that are allocated together."""
-        policy = self.node.cpu.policy
-        return policy.request_step if policy else 1
+        return request_step(self.node.cpu.policy)
 
     def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
         """Report whether and why the kubelet refuses a pod."""

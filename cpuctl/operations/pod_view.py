@@ -182,10 +182,11 @@ def _unit(machine: MachineSource, kubelet: Kubelet) -> int:
     if kubelet.config.cpu_manager_policy != "static":
         return 1
 
+    from cpuctl.engine.cpu.manager import request_step
     from cpuctl.engine.start import Started, check_start
 
     started = check_start(machine.info, kubelet)
-    return started.policy.request_step if isinstance(started, Started) and started.policy else 1
+    return request_step(started.policy if isinstance(started, Started) else None)
 
 
 def _scope(config: KubeletConfiguration) -> str:

@@ -23,11 +23,11 @@ from cpuctl.engine.capacity.probe import (
     exclusive_pod,
     free_cpus,
     no_progress,
-    request_step,
     settled,
     shape_of,
 )
 from cpuctl.engine.capacity.remedy import Remedy, remedy_for
+from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.masks import CPUMask
@@ -126,7 +126,7 @@ def largest_request(node: Node) -> Largest:
     *node* has cleaned up (``settled``) and is not changed.
     """
     cpus = most_requested(node)
-    more = cpus + request_step(node)
+    more = cpus + request_step(node.policy)
     if more > free_cpus(node).bit_count():
         return Largest(cpus)
     return Largest(cpus, RefusedRequest(more, _verdict(node, more)))

@@ -21,11 +21,11 @@ from cpuctl.engine.capacity.probe import (
     exclusive_pod,
     free_cpus,
     held_cpus,
-    request_step,
     settled,
     shape_of,
 )
 from cpuctl.engine.capacity.remedy import MoveSearch, shortage
+from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import PodOrder, ordered
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
@@ -340,7 +340,7 @@ def largest_after_moves(
     Each request gets half of the remaining budget. The node has the static policy.
     """
     node = settled(node)
-    step, free = request_step(node), free_cpus(node).bit_count()
+    step, free = request_step(node.policy), free_cpus(node).bit_count()
     tried, proven = 0, True
     for wanted in range(free - free % step, now, -step):
         left = budget - tried

@@ -101,15 +101,6 @@ def free_cpus(node: Node) -> CPUMask:
     return node.state.default & ~node.policy.reserved if node.policy else NO_CPUS
 
 
-def request_step(node: Node) -> int:
-    """Return the step in which requests for exclusive CPUs can grow: whole cores if the policy requires them.
-
-    The node has the static policy.
-    """
-    assert node.policy is not None
-    return node.policy.request_step
-
-
 def exclusive_pod(node: Node, cpus: int) -> StoredPod:
     """Make a Guaranteed pod of one container that requests whole CPUs and one byte of memory."""
     amounts = {"cpu": Quantity.from_value(cpus), "memory": Quantity.from_value(1)}

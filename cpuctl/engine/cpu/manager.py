@@ -141,11 +141,6 @@ class StaticPolicy(Record):
         """CPUs that may become exclusive."""
         return self.topology.cpus & ~self.reserved
 
-    @property
-    def request_step(self) -> int:
-        """The step in which requests for exclusive CPUs can grow: whole cores with ``full-pcpus-only``."""
-        return max(self.topology.cpus_per_core, 1) if self.options.full_pcpus_only else 1
-
     def fresh_state(self) -> CPUManagerState:
         """Return the state a kubelet starts with if there is no file."""
         strict = self.options.strict_cpu_reservation
@@ -249,6 +244,13 @@ class StaticPolicy(Record):
             container=container.name if container else "",
             details={"requested": count, "freePhysicalCPUs": free, "cpusPerCore": per_core},
         )
+
+
+def request_step(policy: StaticPolicy | None) -> int:
+    """Return the step in which requests for exclusive CPUs can grow: whole cores with ``full-pcpus-only``."""
+    if policy is None or not policy.options.full_pcpus_only:
+        return 1
+    return max(policy.topology.cpus_per_core, 1)
 
 
 def _reserved_cpus(topology: CPUTopology, picker: "Picker", reservation: CPUReservation) -> CPUMask:

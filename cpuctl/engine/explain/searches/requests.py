@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import accumulate, combinations
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
+from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import LISTED_NODES, memory_requested, whole_cpus
 from cpuctl.engine.explain.rules import OUT_OF
@@ -250,8 +251,7 @@ def _free(replay: Replay) -> int:
 
 def _unit(replay: Replay) -> int:
     """Return the number of CPUs that are allocated together: those of a core, or one."""
-    policy = replay.before.cpu.policy
-    return policy.request_step if policy else 1
+    return request_step(replay.before.cpu.policy)
 
 
 def in_bytes(amount: int) -> Quantity:

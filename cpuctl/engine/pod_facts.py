@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, ExclusiveAdvice, advise
+from cpuctl.engine.cpu.exclusive_advice import AdviceRules, AllocationUnit, ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, Rejected, RejectionReason
 from cpuctl.engine.placement import Isolation
@@ -169,7 +169,8 @@ def _container(
         passes_over=rules.passes_over,
     )
     unit = AllocationUnit(node.unit, by_pod=rules.managers and node.scope == "pod")
-    advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources, unit=unit)
+    by = AdviceRules(claims, unit, node.rules.server)
+    advice = advise(pod, container, qos=qos, sources=stored.sources, rules=by)
     if pod.virtual_machine is not None:
         advice = advice._replace(changes=())  # users cannot set what KubeVirt computes
     exclusive = node.gives_cpus and advice.claim.cpus > 0

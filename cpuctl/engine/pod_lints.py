@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Component, Severity
-from cpuctl.engine.cpu.exclusive_advice import AllocationUnit, advise
+from cpuctl.engine.cpu.exclusive_advice import AdviceRules, AllocationUnit, advise
 from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
@@ -260,7 +260,8 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
 
 def _advice(subject: PodLintSubject, container: Container) -> str:
     """Describe the smallest change after which the container would get its CPUs."""
-    advice = advise(subject.view, container, qos=subject.qos, unit=AllocationUnit(subject.kubelet.unit))
+    rules = AdviceRules(unit=AllocationUnit(subject.kubelet.unit))
+    advice = advise(subject.view, container, qos=subject.qos, rules=rules)
     amounts = {(change.place.container, change.place.resource): change.after for change in advice.changes}
     edits = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
     if not edits:

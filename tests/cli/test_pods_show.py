@@ -7,6 +7,7 @@ they are kept.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -382,17 +383,52 @@ def test_an_unsupported_release_is_attributed_to_its_option(cpuctl: Cpuctl) -> N
     assert refused.err.startswith("error: --to: kubelet 1.25 is not supported: ")
 
 
+IN_WHOLE_CORES = (
+    *("-m", "synthetic:2s2n8c2t", "-q", "--kubelet-args"),
+    "--cpu-manager-policy=static --reserved-cpus=0,16 --cpu-manager-policy-options=full-pcpus-only=true",
+)
+
+
 @pytest.mark.parametrize(("cpus", "whole"), [("100m", 2), ("2500m", 4)])
 def test_a_node_that_allocates_whole_cores_admits_what_is_advised(
     cpus: str, whole: int, cpuctl: Cpuctl
 ) -> None:
-    kubelet = (
-        "--cpu-manager-policy=static --reserved-cpus=0,16 --cpu-manager-policy-options=full-pcpus-only=true"
-    )
-    node = ("-m", "synthetic:2s2n8c2t", "--kubelet-args", kubelet, "-q")
+    node = IN_WHOLE_CORES
     shown = json.loads(cpuctl("pods", "show", "-T", f"web={cpus}/{cpus},1Gi", *node, "-o", "json").out)
     advised = shown["pods"][0]["containers"][0]["exclusiveCPUs"]
     assert {each["after"] for each in advised["changes"]} == {str(whole)}
     assert advised["countAfter"] == whole
     assert cpuctl("plan", "-T", f"web={whole}/{whole},1Gi", *node).code == 0
     assert cpuctl("plan", "-T", f"web={whole - 1}/{whole - 1},1Gi", *node).code == 3
+
+
+def test_advice_covers_every_container_that_would_get_a_part_of_a_core(cpuctl: Cpuctl) -> None:
+    """The change makes the pod Guaranteed, and with it the other container's odd number of CPUs exclusive."""
+
+    def resources(requests: str, limits: str) -> dict[str, dict[str, str]]:
+        return {
+            side: {"cpu": cpus, "memory": "64Mi"}
+            for side, cpus in (("requests", requests), ("limits", limits))
+        }
+
+    containers = [
+        {"name": "a", "image": "x", "resources": resources("100m", "200m")},
+        {"name": "b", "image": "x", "resources": resources("3", "3")},
+    ]
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "two"},
+        "spec": {"containers": containers},
+    }
+    given = json.dumps(manifest).encode()
+    words = ("pods", "show", "-f", "-", *IN_WHOLE_CORES, "-o", "json")
+    for container in json.loads(cpuctl(*words, stdin=given).out)["pods"][0]["containers"]:
+        changed = json.loads(given)
+        for change in container["exclusiveCPUs"]["changes"]:
+            found = re.fullmatch(r"spec\.containers\[(\d)\]\.resources\.(\w+)\.(\w+)", change["path"])
+            assert found
+            place = changed["spec"]["containers"][int(found[1])]["resources"]
+            place[found[2]][found[3]] = change["after"]
+        assert changed != json.loads(given)
+        assert cpuctl("plan", "-f", "-", *IN_WHOLE_CORES, stdin=json.dumps(changed).encode()).code == 0

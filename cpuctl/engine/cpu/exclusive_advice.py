@@ -1,18 +1,22 @@
-"""The smallest change to a pod after which a container is due exclusive CPUs.
+"""The smallest change to a pod after which a container is due exclusive CPUs, and the node can allocate them.
 
-``exclusive_claim`` decides that, for the changed pod too: advice that would not help is not given.
+``exclusive_claim`` decides that, for the changed pod too: advice that would not help is not given. A pod that
+becomes Guaranteed can give other containers exclusive CPUs as well, so that all of them are considered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.placement import ExclusiveClaim
-from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
+from cpuctl.pods.defaulting import decoding_steps, storing_steps
+from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.requests import container_requests
+from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.stored import AmountField, AmountSource
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
@@ -50,6 +54,17 @@ class AllocationUnit(NamedTuple):
 _SINGLE_CPUS = AllocationUnit()
 
 
+class AdviceRules(NamedTuple):
+    """What a changed pod must satisfy: the kubelet's claims and unit, and the API server's validation."""
+
+    claims: Claims = exclusive_claim
+    unit: AllocationUnit = _SINGLE_CPUS
+    server: ServerRules = ServerRules()
+
+
+_DEFAULT_RULES = AdviceRules()
+
+
 class SpecEdit(NamedTuple):
     """One edit of a pod's spec, at a path in it; ``free``: any other amount works, too.
 
@@ -84,50 +99,148 @@ def advise(
     container: Container,
     *,
     qos: Qos | None = None,
-    claims: Claims = exclusive_claim,
     sources: Mapping[AmountField, AmountSource] | None = None,
-    unit: AllocationUnit = _SINGLE_CPUS,
+    rules: AdviceRules = _DEFAULT_RULES,
 ) -> ExclusiveAdvice:
     """Look for the fewest amounts to change in *pod*, which has its API defaults set.
 
     *qos* is the pod's class if it is already known. *sources* shows where its amounts come from: values that
-    follow from others do not have to be written; without it all are written. CPUs are changed to what the
-    node can allocate in its *unit*.
+    follow from others do not have to be written; without it all are written.
     """
-    qos = qos or pod_qos(pod)
-    claim = claims(pod, container, qos)
+    claim = rules.claims(pod, container, qos or pod_qos(pod))
     if claim.cpus or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
-    computed = pod._replace(qos_class=None)
-    candidates = [
-        *_whole_pod(computed, unit),
-        *_container_edits(computed, container, unit),
-        *_with_pod(computed, container, unit),
-        _changed(computed, container.name, unit),
-    ]
-    written = [(changed, _written(changes, changed, sources)) for changed, changes in candidates]
-    for changed, changes in sorted(written, key=lambda candidate: len(candidate[1])):
-        then = next(each for each in changed.all_containers if each.name == container.name)
-        cpus = claims(changed, then, pod_qos(changed)).cpus
-        if cpus and _is_allocated(changed, unit):
-            return ExclusiveAdvice(claim=claim, changes=changes, count_after=cpus)
+    search = _Search(pod._replace(qos_class=None), container.name, sources, rules)
+    for changed, changes in sorted(search.changed_pods(), key=lambda candidate: len(candidate[1])):
+        claims = search.claims(changed)
+        if claims[container.name] and search.is_allocatable(changed, claims) and search.is_valid(changed):
+            return ExclusiveAdvice(claim=claim, changes=changes, count_after=claims[container.name])
     return ExclusiveAdvice(claim=claim)
 
 
-def _is_allocated(pod: StoredPod, unit: AllocationUnit) -> bool:
-    """Return whether the node can allocate what a pod has as a whole, if that is allocated."""
-    if not unit.by_pod or pod.resources is None:
-        return True
-    return unit.divides(pod.resources.requests.get("cpu", _ZERO))
+_Candidate = tuple[StoredPod, tuple[SpecEdit, ...]]
+"""A changed pod, and the changes."""
+_Change = Callable[[Collection[str]], _Candidate]
+"""Function that changes a pod, the named containers included."""
+
+
+class _Search(NamedTuple):
+    """The changes of a pod that could give the container called *name* exclusive CPUs.
+
+    *lowers* is whether limits are lowered to requests if possible, instead of requests raised to limits.
+    """
+
+    pod: StoredPod
+    name: str
+    sources: Mapping[AmountField, AmountSource] | None
+    rules: AdviceRules
+    lowers: bool = False
+
+    def changed_pods(self) -> Iterator[_Candidate]:
+        """Yield changed pods as they are stored, each with the changes to write."""
+        if self.pod.resources is not None:
+            # Requests raised to limits are preferred, but may exceed what the pod has as a whole.
+            yield from self.with_pod_level()
+            yield from self._replace(lowers=True).with_pod_level()
+        yield self._in_units(self._without_pod_level)
+
+    def with_pod_level(self) -> Iterator[_Candidate]:
+        """Yield changed pods that keep what they have as a whole, or have other amounts of it."""
+        yield self._in_units(self._with_containers)
+        yield self._in_units(self._with_pod)
+
+    def _in_units(self, change: _Change) -> _Candidate:
+        """Make a change that includes the containers that get CPUs by it which cannot be allocated."""
+        changed, changes = self._stored(*change({self.name}))
+        uneven = self._uneven(changed, self.claims(changed))
+        return self._stored(*change({self.name, *uneven})) if uneven else (changed, changes)
+
+    def claims(self, pod: StoredPod) -> dict[str, int]:
+        """Return how many exclusive CPUs each container is due."""
+        qos = pod_qos(pod)
+        return {each.name: self.rules.claims(pod, each, qos).cpus for each in pod.all_containers}
+
+    def _uneven(self, pod: StoredPod, claims: Mapping[str, int]) -> set[str]:
+        if self.rules.unit.by_pod and pod.resources is not None:
+            return set()
+        return {name for name, cpus in claims.items() if cpus % self.rules.unit.cpus}
+
+    def is_allocatable(self, pod: StoredPod, claims: Mapping[str, int]) -> bool:
+        """Return whether the node allocates such numbers of CPUs, to each container or the whole pod."""
+        unit = self.rules.unit
+        if unit.by_pod and pod.resources is not None:
+            return unit.divides(pod.resources.requests.get("cpu", _ZERO))
+        return not self._uneven(pod, claims)
+
+    def is_valid(self, pod: StoredPod) -> bool:
+        """Return whether the API server accepts the pod as far as it accepted it before the change."""
+        if pod.resources is None:
+            return True
+
+        from cpuctl.pods.validation.refusals import invalid_parts
+
+        before, after = (invalid_parts(each, self.rules.server) for each in (self.pod, pod))
+        return set(after) <= set(before)
+
+    def _stored(self, changed: StoredPod, changes: tuple[SpecEdit, ...]) -> _Candidate:
+        """Leave out changes that follow from others, and derive what is not written again."""
+        if self.sources is None:
+            return changed, changes
+        written = {place for place, source in self.sources.items() if source.how == "written"}
+        changes = _written(changes, changed, written)
+        if changed.resources is None:
+            return changed, changes
+        written |= {change.place for change in changes}
+        requests, limits = (
+            {name: amount for name, amount in amounts.items() if AmountField("", side, name) in written}
+            for side, amounts in changed.resources.sides
+        )
+        steps = (*decoding_steps(self.rules.server), *storing_steps(self.rules.server))
+        bare: Pod = changed._replace(resources=replace(changed.resources, requests=requests, limits=limits))
+        return StoredPod(reduce(lambda each, step: step.apply(each), steps, bare)), changes
+
+    def _with_containers(self, names: Collection[str]) -> _Candidate:
+        """Change only these containers, if the pod has resources as a whole, which decide its QoS class."""
+        unit = _SINGLE_CPUS if self.rules.unit.by_pod else self.rules.unit
+        return self._edited(names, unit)
+
+    def _with_pod(self, names: Collection[str]) -> _Candidate:
+        """Change containers, and what their pod has as a whole to amounts that make it Guaranteed."""
+        inner, changes = self._with_containers(names)
+        assert inner.resources is not None
+        unit = self.rules.unit if self.rules.unit.by_pod else None
+        own = tuple(_edits_of_pod(inner, inner.resources, unit))
+        return inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
+
+    def _without_pod_level(self, _: Collection[str]) -> _Candidate:
+        """Make requests equal limits in every container: without pod-level resources, all of them count."""
+        changed, changes = self._edited({each.name for each in self.pod.all_containers}, self.rules.unit)
+        if self.pod.resources is None:
+            return changed, changes
+        removal = SpecEdit("spec.resources", _ALL_OF_THE_POD)
+        return changed._replace(resources=None), (removal, *changes)
+
+    def _edited(self, names: Collection[str], unit: AllocationUnit) -> _Candidate:
+        """Make requests equal limits in these containers, with CPUs to allocate in the one advised."""
+        changes: list[SpecEdit] = []
+
+        def edited(path: str, each: Container) -> Container:
+            if each.name not in names:
+                return each
+            edits = tuple(_edits(path, each, unit, due=each.name == self.name, lowers=self.lowers))
+            changes.extend(edits)
+            return replace(each, resources=_applied(each.resources, edits))
+
+        pod = self.pod
+        inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
+        apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
+        return pod._replace(init_containers=inits, containers=apps), tuple(changes)
 
 
 def _written(
-    changes: tuple[SpecEdit, ...], changed: StoredPod, sources: Mapping[AmountField, AmountSource] | None
+    changes: tuple[SpecEdit, ...], changed: StoredPod, written: Collection[AmountField]
 ) -> tuple[SpecEdit, ...]:
     """Leave out requests that follow from a limit, or for the pod, from its containers' requests."""
-    if sources is None:
-        return changes
-    written = {place for place, source in sources.items() if source.how == "written"}
     summed = container_requests(changed)
     return tuple(
         change
@@ -138,61 +251,13 @@ def _written(
     )
 
 
-def _whole_pod(pod: StoredPod, unit: AllocationUnit) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Round up the CPUs that a pod has as a whole, if they are not a whole number."""
-    request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
-    if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
-        return
-    whole = unit.rounded_up(request)
-    changes = tuple(
-        SpecEdit(f"spec.resources.{side}.cpu", AmountField("", side, "cpu"), request, whole)
-        for side in ("requests", "limits")
-    )
-    requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
-    yield pod._replace(resources=replace(pod.resources, requests=requests, limits=limits)), changes
-
-
-def _container_edits(
-    pod: StoredPod, container: Container, unit: AllocationUnit
-) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Change only the container, if its pod has resources as a whole, which decide its QoS class."""
-    if pod.resources is None:
-        return
-    own = _SINGLE_CPUS if unit.by_pod else unit
-    changes: list[SpecEdit] = []
-
-    def edited(path: str, each: Container) -> Container:
-        edits = list(_edits(path, each, own)) if each.name == container.name else []
-        changes.extend(edits)
-        return replace(each, resources=_applied(each.resources, edits))
-
-    inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
-    apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
-    yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
-
-
-def _with_pod(
-    pod: StoredPod, container: Container, unit: AllocationUnit
-) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
-    for inner, changes in _container_edits(pod, container, unit):
-        assert inner.resources is not None
-        for rounding in (None, unit):
-            own = list(_edits_of_pod(inner, inner.resources, rounding))
-            if own:
-                yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
-
-
 def _edits_of_pod(
     pod: StoredPod, resources: ResourceRequirements, unit: AllocationUnit | None
 ) -> Iterator[SpecEdit]:
-    """Make a pod's own amounts equal; with a *unit* also round up its CPUs, as scope pod requires."""
+    """Make a pod's own amounts equal, and enough for its containers; a *unit* is what its CPUs come in."""
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
-        needed = sum((each.resources.requests.get(name, _ZERO) for each in pod.containers), _ZERO)
-        wanted = limit if limit.sign > 0 else request if request.sign > 0 else needed
-        if unit and name == "cpu":
-            wanted = unit.rounded_up(wanted)
+        wanted = _wanted_of_pod(pod, name, (limit, request), unit if name == "cpu" else None)
         absent = name not in resources.requests and name not in resources.limits
         for side, before in resources.sides:
             if before.get(name) != wanted and not (absent and side == "requests"):
@@ -200,30 +265,32 @@ def _edits_of_pod(
                 yield SpecEdit(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
 
 
-def _changed(pod: StoredPod, name: str, unit: AllocationUnit) -> tuple[StoredPod, tuple[SpecEdit, ...]]:
-    """Make requests equal limits in every container, with whole CPUs in the one called *name*."""
-    changes: list[SpecEdit] = []
-    if pod.resources is not None:
-        changes.append(SpecEdit("spec.resources", _ALL_OF_THE_POD))
-
-    def edited(path: str, container: Container) -> Container:
-        edits = list(_edits(path, container, unit if container.name == name else None))
-        changes.extend(edits)
-        return replace(container, resources=_applied(container.resources, edits))
-
-    inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
-    apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
-    return pod._replace(init_containers=inits, containers=apps, resources=None), tuple(changes)
+def _wanted_of_pod(
+    pod: StoredPod, name: str, given: tuple[Quantity, Quantity], unit: AllocationUnit | None
+) -> Quantity:
+    """Choose an amount that was *given* if its containers fit into it, else the smallest in which they do."""
+    limits = (each.resources.limits.get(name, _ZERO) for each in pod.containers)
+    needed = max(container_requests(pod).get(name, _ZERO), *limits)
+    for amount in given:
+        if amount.sign > 0 and amount >= needed and (unit is None or unit.divides(amount)):
+            return amount
+    least = max(needed, *given)
+    return least if unit is None else unit.rounded_up(least)
 
 
-def _edits(path: str, container: Container, unit: AllocationUnit | None) -> Iterator[SpecEdit]:
-    """Make a container's requests equal its limits; with a *unit* also choose CPUs that can be exclusive."""
+def _edits(
+    path: str, container: Container, unit: AllocationUnit, *, due: bool, lowers: bool
+) -> Iterator[SpecEdit]:
+    """Make a container's requests equal its limits; if it is *due* exclusive CPUs, to whole ones."""
     resources = container.resources
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
-        rounding = unit if name == "cpu" else None
-        wanted = _wanted_cpus(request, limit, rounding) if rounding else _wanted(name, request, limit)
-        free = not request.sign and not limit.sign and (rounding is None or rounding.cpus == 1)
+        given = [each for each in ((request, limit) if lowers else (limit, request)) if each.sign > 0]
+        if name == "cpu":
+            wanted = _wanted_cpus(given, unit, due=due)
+        else:
+            wanted = given[0] if given else _EXAMPLES[name]
+        free = not given and (name != "cpu" or unit.cpus == 1)
         absent = name not in resources.requests and name not in resources.limits
         for side, before in resources.sides:
             # The API server uses a limit as the request if none is set.
@@ -232,23 +299,20 @@ def _edits(path: str, container: Container, unit: AllocationUnit | None) -> Iter
                 yield SpecEdit(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 
 
-def _wanted(name: str, request: Quantity, limit: Quantity) -> Quantity:
-    """Choose the amount for both request and limit: the limit if there is one."""
-    if limit.sign > 0:
-        return limit
-    return request if request.sign > 0 else _EXAMPLES[name]
+def _wanted_cpus(given: Sequence[Quantity], unit: AllocationUnit, *, due: bool) -> Quantity:
+    """Choose the first *given* number of CPUs that the node can allocate, else the lowest rounded up.
 
-
-def _wanted_cpus(request: Quantity, limit: Quantity, unit: AllocationUnit) -> Quantity:
-    """Choose CPUs to allocate: the limit or the request if that is possible, else the request rounded up."""
-    for amount in (limit, request):
-        if amount.sign > 0 and unit.divides(amount):
+    If no exclusive CPUs are *due*, a fraction is fine as well: it stays in the shared pool.
+    """
+    for amount in given:
+        if unit.divides(amount) or not (due or amount.is_integral_cpu):
             return amount
-    given = request if request.sign > 0 else limit
-    return unit.rounded_up(given if given.sign > 0 else _ONE)
+    if given:
+        return unit.rounded_up(min(given))
+    return unit.rounded_up(_ONE) if due else _EXAMPLES["cpu"]
 
 
-def _applied(resources: ResourceRequirements, changes: list[SpecEdit]) -> ResourceRequirements:
+def _applied(resources: ResourceRequirements, changes: Iterable[SpecEdit]) -> ResourceRequirements:
     sides = {"requests": dict(resources.requests), "limits": dict(resources.limits)}
     for change in changes:
         assert change.after is not None

@@ -167,7 +167,7 @@ def _options(document: answers.ComparedVersions) -> Table:
 def _pods(
     document: answers.ConfigVersions, pods: Sequence[answers.PodChange], *, wide: bool
 ) -> Iterator[str]:
-    yield f"{counted(len(pods), 'pod')} would change:" if pods else _same_pods(_outcomes(document))
+    yield _changing(pods) if pods else _same_pods(_outcomes(document))
     for pod in pods:
         yield f"  {pod['pod']}"
         yield f"    {document['from']}: {pod['before']}"
@@ -180,6 +180,14 @@ def _pods(
             yield f"  and {more} more (-o wide)"
     if command := document.get("podsDiff"):
         yield f"To compare their QoS classes and cgroups: {command}"
+
+
+def _changing(pods: Sequence[answers.PodChange]) -> str:
+    unknown = sum(each["before"] == each["after"] for each in pods)
+    change = f"{counted(len(pods) - unknown, 'pod')} would change" if len(pods) > unknown else ""
+    rest = f"the result for {counted(unknown, 'pod')} is unknown" if unknown else ""
+    text = "; ".join(filter(None, (change, rest)))
+    return f"{text[0].upper()}{text[1:]}:"
 
 
 def _outcomes(document: answers.ConfigVersions) -> list[str]:

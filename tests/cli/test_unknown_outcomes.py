@@ -66,11 +66,13 @@ def test_unknown_outcomes_of_two_releases_are_not_called_the_same(
 ) -> None:
     words = ("config", "versions", "--from", "1.35", "--to", "1.36")
     shown = cpuctl(*words, *node).out
-    assert f"default/gpu\n  1.35: undetermined: {UNKNOWN}\n  1.36: undetermined: {UNKNOWN}\n" in shown
+    outcome = f"undetermined: {UNKNOWN}"
+    assert f"default/gpu\n    1.35: {outcome}\n    1.36: {outcome}\n" in shown
+    assert "The result for 1 pod is unknown:\n" in shown
     (tmp_path / "k.yaml").write_text(STATIC.replace("reservedSystemCPUs: '0'\n", ""))
     down = cpuctl(*words, *node).out
     assert "The pods were not compared: neither kubelet would start." in down
-    assert "The result for these pods is the same" not in shown + down
+    assert "of these pods are the same" not in shown + down
 
 
 def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:

@@ -407,7 +407,9 @@ def _allocate_again(node: Node, initial: StartingState, sources: Sources) -> Non
         if isinstance(each.verdict, Rejected)
     ]
     if rejected:
-        sources.warn(f"{ALLOCATED_AGAIN}; rejected: {few(rejected)}, see cpuctl explain POD")
+        sources.warn(
+            f"{ALLOCATED_AGAIN}; rejected: {few(rejected)}, see cpuctl explain POD with the same options"
+        )
     elif _holders(node):
         sources.warn(ALLOCATED_AGAIN)
 

@@ -159,6 +159,14 @@ def _verify_command(inputs: PlanningInputs, flags: Sequence[str]) -> str:
     return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
 
 
+def start_command(inputs: PlanningInputs, *, of_files: bool) -> str:
+    """Write the command line that shows why a kubelet does not start: from its state files, or at all."""
+    if of_files:
+        return _verify_command(inputs, ())
+    state = (option_names.STATE, file_argument(inputs.state)) if inputs.state else ()
+    return kubelet_command(("config", "check", *state), inputs.machine, inputs.kubelet, inputs.memory)
+
+
 def kubelet_command(
     verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
 ) -> str:

@@ -242,3 +242,28 @@ def test_memory_without_allocated_resources_in_the_status(cpuctl: Cpuctl, tmp_pa
         "status.allocatedResources, which has none, and the Static policy fails when there is no memory "
         "to allocate" in reported.out
     )
+
+
+def test_a_running_pod_that_no_hint_with_its_cpus_serves_is_told_so(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """What is free on other NUMA nodes does not matter: it keeps what the state file records."""
+    items = []
+    for name in ("a", "wide"):
+        amounts = {"cpu": 10, "memory": "1Gi"}
+        spec = {"containers": [{"name": name, "resources": {"limits": amounts, "requests": amounts}}]}
+        items.append(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec}
+        )
+    pods, state = tmp_path / "pods.json", tmp_path / "state"
+    pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    node = (
+        "-m",
+        "fixtures/machines/2s-2numa-32cpu.tar.xz",
+        "--kubelet-config",
+        "fixtures/kubelet/static.yaml",
+    )
+    assert cpuctl("plan", *node, "-f", str(pods), "--write-state", str(state)).code == 0
+    single = ("--kubelet-args", "--topology-manager-policy=single-numa-node")
+    words = ("explain", "default/wide", *node, *single, "--state", str(state), "--pods", str(pods))
+    decision = json.loads(cpuctl(*words, "-o", "json").out)["decision"]
+    assert decision["rule"] == "otherAssignment"
+    assert decision["why"].startswith("it already holds CPUs 12-15,18-23, on NUMA nodes 0-1, and keeps them")

@@ -78,7 +78,7 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("resize", *BAD_STATE, "-T", "web=2/2,1Gi", "--set", "web:cpu=4"): ("checkpoint verify", NO),
     ("advise", *BAD_STATE, *RUNNING, "--defragment"): ("checkpoint verify", NO),
     ("config", "versions", *MACHINE, *MISSPELT): ("config check", NO),
-    ("config", "versions", "-m", NODE): ("config check", NO),
+    ("config", "versions", "-m", NODE): ("checkpoint verify", NO),
     ("cgroups", "show", "-m", NODE): ("audit", NO),
     ("checkpoint", "verify", NODE, *MISSPELT): ("config check", NO),
     ("checkpoint", "migrate", NODE, "--to", "1.36", *MISSPELT): ("config check", NO),

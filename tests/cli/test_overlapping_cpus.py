@@ -199,3 +199,15 @@ def test_running_pods_with_reserved_cpus_keep_the_kubelet_from_restarting(
         "checkpoint", "verify", str(tmp_path / "s"), *node[:2], *node[4:], "--kubelet-version", "1.36"
     )
     assert (verified.code, "would not start" in verified.out) == (3, True)
+
+
+def test_cpus_that_may_be_assigned_a_second_time_are_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With one CPU per core on average, a core of which one CPU is free counts as free."""
+    state = ("--write-state", str(tmp_path / "s"))
+    node = ("-m", f"{TWO}/node.tar.xz", "--state", "none")
+    assert cpuctl("plan", *node, "-T", "a=2/2,1Mi", *state).code == 0
+    words = ("checkpoint", "verify", str(tmp_path / "s"), *node[:2], "--kubelet-version", "1.36")
+    found = {each["code"]: each["message"] for each in answer_of(cpuctl, *words)["findings"]}
+    planned = answer_of(cpuctl, "plan", *node[:2], "--state", str(tmp_path / "s"), "-T", "c=2/2,1Mi")
+    assert found["may-be-shared"].startswith("CPU 2 may be assigned to another pod, too: if cores or sockets")
+    assert [each["takenCPUs"] for each in planned["warnings"]] == ["2"]

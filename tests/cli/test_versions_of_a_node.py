@@ -94,6 +94,18 @@ def test_a_difference_that_another_one_undoes_affects_no_pod(cpuctl: Cpuctl) -> 
     assert "(affects these pods)" not in result.out
 
 
+def test_a_state_file_in_the_way_is_verified_with_the_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    kubelet = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *kubelet)
+    state, pods = str(tmp_path / "s"), "fixtures/fragmented/pods.json"
+    assert cpuctl("plan", *node, "-T", "a=4/4,64Mi", "--write-state", state).code == 0
+    changed = (*node, "--kubelet-args", "--reserved-cpus=0-3", "--state", state, "--pods", pods)
+    result = cpuctl("config", "versions", *changed, "--from", "1.32", "--to", "1.35")
+    command = next(line for line in result.out.splitlines() if line.startswith("  see: "))
+    assert command.startswith(f"  see: cpuctl checkpoint verify {state} ")
+    assert command.endswith(f"--pods {pods}")
+
+
 def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """Kubernetes issue 129078: CPUs of a pod that a restart rejects stay taken for the next ones."""
     items = []
@@ -353,4 +365,7 @@ def test_running_pods_that_are_rejected_without_state_files_are_named(cpuctl: Cp
     kubelet = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
     node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *kubelet)
     result = cpuctl("plan", *node, "--state", "none", "--pods", str(tmp_path / "pods.json"))
-    assert "; rejected: shop/database (TopologyAffinityError), see cpuctl explain POD" in result.err
+    assert (
+        "; rejected: shop/database (TopologyAffinityError), see cpuctl explain POD with the same"
+        in result.err
+    )

@@ -8,6 +8,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
+from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.release_effects import Effects, PodEffect
 from cpuctl.engine.start import Started
 from cpuctl.inputs.sources import Sources
@@ -20,23 +21,29 @@ from cpuctl.kubelet.releases.changes import (
     OptionChange,
     RuleChange,
 )
+from cpuctl.operations.command_lines import start_command
 from cpuctl.operations.configuration import Comparison, Uncompared
 from cpuctl.option_names import KUBELET_VERSION
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpuctl.answers import config as answers
     from cpuctl.operations.configuration import StartOutcome
+    from cpuctl.operations.plan_inputs import PlanningInputs
 
-    CheckOf = Callable[[str], str]
-    """Writes the command that checks the same configuration for a kubelet version."""
     DiffOf = Callable[[str, str], str]
     """Writes the command that compares the pods' manifest on two releases, empty if no command can."""
 
 
 def versions_document(
-    comparison: Comparison, header: answers.Header, check_of: CheckOf, diff_of: DiffOf, *, everything: bool
+    comparison: Comparison,
+    header: answers.Header,
+    asked: PlanningInputs,
+    diff_of: DiffOf,
+    *,
+    everything: bool,
 ) -> answers.ComparedVersions:
     """Describe the differences between two releases; *everything*, or those that affect the configuration."""
     versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
@@ -64,7 +71,7 @@ def versions_document(
         **header,
         "from": versions[0],
         "to": versions[1],
-        **_next(starts, versions, check_of, comparison.unseen),
+        **_next(starts, versions, asked, comparison.unseen),
         **parts,
         "omitted": len(found) - shown,
         **pods,
@@ -86,7 +93,7 @@ def _pod(effect: PodEffect) -> answers.PodChange:
 
 
 def uncompared_document(
-    uncompared: Uncompared, sources: Sources, check_of: CheckOf
+    uncompared: Uncompared, sources: Sources, asked: PlanningInputs
 ) -> answers.UncomparedVersions:
     """Describe a configuration that the old kubelet cannot load."""
     header = unloaded_header(sources)
@@ -100,30 +107,35 @@ def uncompared_document(
         **_starts(
             (uncompared.refusal, uncompared.other),
             (header["kubelet"]["version"], str(uncompared.target)),
-            check_of,
+            asked,
         ),
         **_pods(uncompared.effects),
         "notChecked": unread_inputs(header["sources"], uncompared.unseen or files),
     }
 
 
+def _of_version(asked: PlanningInputs, version: str) -> PlanningInputs:
+    return replace(asked, kubelet=replace(asked.kubelet, version=version))
+
+
 def _starts(
-    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf
+    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], asked: PlanningInputs
 ) -> answers.StartsPart:
     """Describe both kubelets' starts, and the command that shows what to change, the new kubelet's first."""
     one, other = map(start_answer, outcomes)
     answer: answers.StartsPart = {"start": {"from": one, "to": other}}
-    for start, version in ((other, versions[1]), (one, versions[0])):
+    for start, outcome, version in ((other, outcomes[1], versions[1]), (one, outcomes[0], versions[0])):
         if start["outcome"] != "Started" and "fix" not in start:
-            return {**answer, "next": check_of(version)}
+            of_files = isinstance(outcome, StartRefused) and outcome.by_state_file
+            return {**answer, "next": start_command(_of_version(asked, version), of_files=of_files)}
     return answer
 
 
 def _next(
-    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf, unseen: str
+    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], asked: PlanningInputs, unseen: str
 ) -> answers.StartsPart:
     """Describe both starts; if both succeed without the node's state files, the next command checks those."""
-    starts = _starts(outcomes, versions, check_of)
+    starts = _starts(outcomes, versions, asked)
     if unseen and all(isinstance(outcome, Started) for outcome in outcomes):
         return {**starts, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
     return starts

@@ -35,7 +35,6 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.records import replace
 
 app = command_group()
 
@@ -111,10 +110,9 @@ def versions(
     refuse_stdin_twice(machine, kubelet_config, devices, *filename)
     from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
-    from cpuctl.documents.files import file_argument
-    from cpuctl.operations.command_lines import kubelet_command, pods_diff_command
+    from cpuctl.operations.command_lines import pods_diff_command
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
-    from cpuctl.operations.plan_inputs import NodeOptions
+    from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     kubelet = KubeletInputs(
@@ -127,10 +125,7 @@ def versions(
         ignores_unknown_gates=ignore_unknown_gates,
     )
 
-    def check_of(version: str) -> str:
-        verb = ("config", "check", *((option_names.STATE, file_argument(state)) if state else ()))
-        return kubelet_command(verb, machine, replace(kubelet, version=version), memory)
-
+    asked = PlanningInputs(machine=machine, kubelet=kubelet, state=state, pods=pods, memory=memory)
     if _VERSION.fullmatch(machine) and not Path(machine).exists():
         raise UsageError(f"unexpected argument: {machine}", hint=f"use --to {machine}")
     source = with_memory(load_machine(machine, sources), memory, sources)
@@ -139,10 +134,10 @@ def versions(
     comparison = compare_on(source, inputs, sources)
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
-        emit(uncompared_document(comparison, sources, check_of), style)
+        emit(uncompared_document(comparison, sources, asked), style)
         raise typer.Exit(EXIT_NO)
     header, files = answer_header(comparison.loaded, sources), tuple(filter(None, (*filename, pods)))
     diff_of = partial(pods_diff_command, () if template else files, machine, kubelet, memory)
-    document = versions_document(comparison, header, check_of, diff_of, everything=everything)
+    document = versions_document(comparison, header, asked, diff_of, everything=everything)
     print_sources(sources, style)
     emit(document, style)

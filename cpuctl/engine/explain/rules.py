@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cpuctl.checkpoints.model import MemoryNode, node_list
+from cpuctl.checkpoints.model import MemoryNode, named_nodes, node_list
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, nodes_text
@@ -52,11 +52,29 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
         case None:
             return _blocked_list(offer, pod, node)
         case CPUHints() as hints:
-            return blocked_by_cpus(hints, policy)
+            held = _held(round_, node, pod)
+            return _bound_to(held, node, policy) if held else blocked_by_cpus(hints, policy)
         case MemoryHints() as hints:
             return blocked_by_memory(hints, round_.container, pod, node)
         case hints:
             return _blocked_rule(offer, hints, policy)
+
+
+def _held(round_: Round, node: Node, pod: StoredPod) -> int:
+    """Return the CPUs (a mask) that a container, or its pod, already has: all hints are about these."""
+    state = node.cpu.state
+    if round_.container is None:
+        return state.held_by(pod.uid)
+    return state.assigned(pod.uid, round_.container.name) or 0
+
+
+def _bound_to(held: int, node: Node, policy: str) -> Blocked:
+    nodes = {number for number, cpus in node.topology.numa_nodes.items() if cpus & held}
+    accepts = "only accepts hints of one NUMA node" if policy == SINGLE else "prefers fewer NUMA nodes"
+    return Rule.OTHER_ASSIGNMENT, (
+        f"it already holds CPUs {CPUSet(held)}, on {named_nodes(nodes)}, and keeps them when the kubelet "
+        f"restarts; {policy} {accepts}"
+    )
 
 
 def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:

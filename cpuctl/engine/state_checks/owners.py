@@ -161,7 +161,7 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     "not-recorded",
                     StatePlace(CPU_FILE, uid, container.name),
                     f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but holds none: "
-                    "a restarted kubelet assigns it CPUs that it does not run on yet",
+                    "a restarted kubelet that admits it assigns it CPUs that it does not run on yet",
                     expected=f"{count} CPUs",
                     detected="none",
                 )
@@ -171,7 +171,7 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     "other-size",
                     StatePlace(CPU_FILE, uid, container.name),
                     f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but "
-                    f"holds {len(held)}: a restarted kubelet may not admit the pod again",
+                    f"holds {len(held)}, which a restarted kubelet keeps if it admits the pod again",
                     expected=f"{count} CPUs",
                     detected=str(held),
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
@@ -25,6 +25,7 @@ from cpuctl.engine.state_checks.memory_findings import (
 )
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, due_findings, gone_findings
 from cpuctl.engine.state_start import start_on
+from cpuctl.phrases import named
 from cpuctl.pods.qos import pod_qos
 from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -88,7 +89,7 @@ def verify_states(
     look = _Look(version, found, owners, managers.gates, node, certain, answers)
     findings = list(look.findings())
     if isinstance(begun.outcome, Started) and node is not None:
-        findings += _rejected_again(node, owners, {each.place.pod_uid for each in findings})
+        findings += (*_rejected_again(node, owners), *_shared_soon(node))
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
@@ -98,18 +99,32 @@ def verify_states(
     )
 
 
-def _rejected_again(node: Node, owners: Owners, known: Collection[str]) -> Iterator[StateFinding]:
-    """Report running pods that a restarted kubelet rejects, except those with other findings (*known*)."""
+def _rejected_again(node: Node, owners: Owners) -> Iterator[StateFinding]:
+    """Report running pods that a restarted kubelet rejects."""
     pods = (owners.pods or {}).values()
     for each in node.copy().readmit(pods) if pods else ():
-        if isinstance(each.verdict, Rejected) and each.pod.uid not in known:
+        if isinstance(each.verdict, Rejected):
             yield StateFinding(
                 Severity.WARNING,
                 "rejected-again",
                 StatePlace(CPU_FILE, each.pod.uid),
                 f"{each.pod.full_name} is running, but a restarted kubelet rejects it: "
-                f"{each.verdict.reason}: {each.verdict.message} (cpuctl explain POD shows why)",
+                f"{each.verdict.reason}: {each.verdict.message} (see cpuctl explain POD --pods FILE)",
             )
+
+
+def _shared_soon(node: Node) -> Iterator[StateFinding]:
+    """Report CPUs that the kubelet may assign to a second pod, because it takes their cores to be free."""
+    if node.policy is None:
+        return
+    free, average = node.cpu.state.default & ~node.policy.reserved, node.topology.cpus_per_core
+    at_risk = 0
+    for core in node.topology.cores.values():
+        if (free & core).bit_count() == average:
+            at_risk |= core & ~free
+    if at_risk:
+        message = f"{named(CPUSet(at_risk))} may be assigned to another pod, too{node.cpu.overlap_reason}"
+        yield StateFinding(Severity.WARNING, "may-be-shared", StatePlace(CPU_FILE), message)
 
 
 def _saved(found: FoundStates) -> SavedFiles:

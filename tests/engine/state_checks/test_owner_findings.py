@@ -30,8 +30,8 @@ def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -
 def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
     return cpu_warning(
         code="other-size",
-        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds {len(cpus(holds))}: a "
-        "restarted kubelet may not admit the pod again",
+        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds {len(cpus(holds))}, "
+        "which a restarted kubelet keeps if it admits the pod again",
         expected=f"{due} CPUs",
         detected=holds,
         pod_uid=uid,
@@ -39,11 +39,20 @@ def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
     )
 
 
+def rejected_again(uid: str, message: str) -> StateFinding:
+    return cpu_warning(
+        code="rejected-again",
+        message=f"shop/{uid} is running, but a restarted kubelet rejects it: TopologyAffinityError: "
+        f"{message} (see cpuctl explain POD --pods FILE)",
+        pod_uid=uid,
+    )
+
+
 def not_recorded(due: int, uid: str, name: str) -> StateFinding:
     return cpu_warning(
         code="not-recorded",
         message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds none: a restarted kubelet "
-        "assigns it CPUs that it does not run on yet",
+        "that admits it assigns it CPUs that it does not run on yet",
         expected=f"{due} CPUs",
         detected="none",
         pod_uid=uid,
@@ -132,6 +141,12 @@ CASES = [
                 pod_uid=DB,
             ),
             other_size(2, "5", WEB, "app"),
+            rejected_again(
+                DB,
+                "Pod Scope pod with pod-level resources failed admission with a container-level "
+                "topology manager",
+            ),
+            rejected_again(WEB, "Resources cannot be allocated with Topology locality"),
         ),
         replace(PODS, topology_manager_scope="container"),
         owners=Owners.of([DIVIDED, pod(WEB, container("app", 2))]),

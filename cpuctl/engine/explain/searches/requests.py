@@ -63,7 +63,31 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
     if decision.provider == "memory" or decision.rule is Rule.MASK_INEQUALITY:
         found += _other_memory(replay, decision, runs)
     found = found or list(_without_a_resource(replay, runs))
-    yield from found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs)
+    for change in found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs):
+        yield change if found else _raised(replay, change, runs)
+
+
+def _raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
+    """Raise reduced requests again, one after the other, as far as the pod is still admitted."""
+    for amount in change.amounts:
+        choice = {(each.container, each.resource): each.after for each in change.amounts}
+        key = (amount.container, amount.resource)
+        larger = ({**choice, key: more} for more in _between(replay, amount))
+        change = next(first_admitted(replay, larger, runs), change)
+    return change
+
+
+def _between(replay: Replay, amount: Amount) -> Iterator[Quantity]:
+    """Yield requests between the reduced and the current one, the current and the largest first."""
+    yield amount.before
+    if amount.resource == MEMORY:
+        tables, most = replay.before.memory.state.tables, amount.before.value
+        below = amounts_below(tables, MEMORY, most)
+        yield from (in_bytes(each) for each in below if each > amount.after.value)
+    elif amount.before.is_integral_cpu and amount.after.is_integral_cpu:
+        step = _unit(replay)
+        counts = range(amount.before.value - step, amount.after.value, -step)
+        yield from map(Quantity.from_value, counts)
 
 
 def _fitting(

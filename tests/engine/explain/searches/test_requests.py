@@ -189,7 +189,7 @@ OTHERS = [
         TEN,
         (named("a", whole(1, "one", "9Gi"), whole(1, "two", "9Gi")),),
         [{"one memory": "4608Mi", "two memory": "4608Mi"}],
-        8,
+        8 + 2,
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
@@ -231,11 +231,11 @@ OTHERS = [
         DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
-        "everything at once if nothing helps alone",
+        "everything at once if nothing helps alone, then as much of each as possible",
         TEN,
         (named("a", whole(32, memory="64Gi")),),
-        [{"main": "4", "main memory": "8Gi"}],
-        15 + 15 + 14,
+        [{"main": "8", "main memory": "9Gi"}],
+        15 + 15 + 14 + 25 + 3,
         RESTRICTED | MEMORY,
     ),
 ]

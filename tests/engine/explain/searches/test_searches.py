@@ -101,7 +101,7 @@ def test_cpus_and_memory_shrink_together_if_neither_is_enough() -> None:
     explanation = explained(TEN, pod, **RESTRICTED, **memory_config())
     (change,) = [suggestion.change for suggestion in found(explanation, "request").found]
     assert isinstance(change, RequestChange)
-    assert {each.resource: str(each.after) for each in change.amounts} == {"cpu": "4", "memory": "8Gi"}
+    assert {each.resource: str(each.after) for each in change.amounts} == {"cpu": "8", "memory": "9Gi"}
 
 
 def test_less_memory_that_fits_is_what_a_set_of_nodes_has() -> None:

@@ -267,14 +267,18 @@ _MEANT = {"true": ("yes", "y", "on", "enabled"), "false": ("no", "n", "off", "di
 
 
 def _no_switch(field: str, name: str, value: str) -> Lint:
-    meant = [boolean for boolean, words in _MEANT.items() if value.lower() in words] or [*_MEANT]
+    first, comma, rest = value.partition(",")
+    listed = bool(comma) and "=" in rest  # as other flags take it
+    one = first.lower() if listed else value.lower()
+    meant = [boolean for boolean, words in _MEANT.items() if one in (boolean, *words)] or [*_MEANT]
+    repeat = "; a flag for options takes only one: repeat the flag for each" if listed else ""
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
         place=(field, name),
         expected="true or false",
         detected=value,
-        message=f"option {name} is a boolean, not {quoted(value)}",
+        message=f"option {name} is a boolean, not {quoted(value)}{repeat}",
         fix=f"{name}: {' or '.join(map(quoted, meant))}",
     )
 

@@ -231,6 +231,17 @@ CASES = [
         fix='full-pcpus-only: "true"',
     ),
     Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.full-pcpus-only",
+        Reported(config=static({"full-pcpus-only": "false,align-by-socket=true"})),
+        'option full-pcpus-only is a boolean, not "false,align-by-socket=true"; a flag for options takes '
+        "only one: repeat the flag for each",
+        expected="true or false",
+        detected="false,align-by-socket=true",
+        fix='full-pcpus-only: "false"',
+    ),
+    Case(
         "option-off",
         Severity.NOTE,
         "cpuManagerPolicyOptions.full-pcpus-only",

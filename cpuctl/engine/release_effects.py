@@ -107,15 +107,15 @@ def effects_of(
     changed = tuple(effects[place] for place in places)
     refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
     by_start, by_pods = set(), set()
-    for name, kubelets in _reversed(sides, names, gates):
+    starts_differ = outcomes[0].start != outcomes[1].start
+    for name, kubelets in _reversed(sides, names, gates) if starts_differ or places else ():
         for side, known, kubelet in zip(sides, outcomes, kubelets, strict=True):
             other = side.outcomes(kubelet)
             if other.start != known.start:
-                by_start.add(name)
+                if starts_differ:
+                    by_start.add(name)
             elif any(other.pods[place] != known.pods[place] for place in places):
                 by_pods.add(name)
-    if outcomes[0].start == outcomes[1].start:
-        by_start.clear()
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 
 

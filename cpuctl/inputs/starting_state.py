@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -325,12 +327,10 @@ def overlap_warnings(node: Node, all_names: Callable[[], Mapping[str, str]]) -> 
     if overlapping := node.cpu.overlapping_pods():
         names = all_names()
         pods = [f"{names.get(uid, uid)} ({named(CPUSet(cpus))})" for uid, cpus in overlapping.items()]
-        reserved = node.policy.reserved if node.policy else 0
-        then = "; the kubelet does not restart with its own cpu_manager_state"
+        note = node.cpu.overlap_note(reduce(or_, overlapping.values()))
         yield (
             "the exclusive CPUs of some pods are reserved or also held by another pod: "
-            f"{few(sorted(pods))}{node.cpu.overlap_reason}"
-            f"{then if any(cpus & reserved for cpus in overlapping.values()) else ''}"
+            f"{few(sorted(pods))}{note}"
         )
 
 

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from cpuctl.answering.plan.comparison_answer import gate_answer
+from cpuctl.kubelet.version import KubeletVersion
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_differences import CPUS_V1, machine_of_books
 from tests.machine.support.archives import write_tree
@@ -340,3 +342,11 @@ def test_no_default_release_is_noted_if_both_sides_have_their_own(cpuctl: Cpuctl
     assert "note: kubelet version: 1.36 (default)" in cpuctl(*words, "1.32", ".").err
     document = json.loads(cpuctl(*words, "1.32", "1.35", "-o", "json").out)
     assert document["sources"]["kubeletVersion"] == {"value": "1.32, 1.35", "from": "given"}
+
+
+@pytest.mark.parametrize("minors", [(36, 37), (37, 36)])
+def test_a_gate_that_a_setting_for_all_switches_is_described(minors: tuple[int, int]) -> None:
+    """No release in between has it on by default: AllBeta does, once it is beta."""
+    one, other = (KubeletVersion(minor) for minor in minors)
+    found = gate_answer("PodLevelResourceManagers", (minors[0] == 37, minors[1] == 37), (one, other))
+    assert (found["since"], found["a"] == "PodLevelResourceManagers is on") == ("1.37", minors[0] == 37)

@@ -131,7 +131,8 @@ def gate_answer(
     """Describe a feature gate that is on for one of the two sides, with these versions, only."""
     first, last = sorted(version.minor for version in versions)
     newer = states[0] if versions[0].minor == last else states[1]
-    since = next(minor for minor in range(first + 1, last + 1) if FeatureGates(minor).enabled(gate) == newer)
+    defaults = (minor for minor in range(first + 1, last + 1) if FeatureGates(minor).enabled(gate) == newer)
+    since = next(defaults, last)  # none has it by default if a setting for all gates of a stage decides
     verified = all(FeatureGates(version.minor).verified(gate) for version in versions)
     one, other = (f"{gate} is {'on' if on else 'off'}" for on in states)
     return {

@@ -53,9 +53,7 @@ def cpu_warnings(node: Node, admission: Admission) -> Iterator[PlanWarning]:
         }
     if taken := admission.taken_from_others:
         cpus = CPUSet(taken)
-        text = f"pod {name} gets {named(cpus)}, which {taken_text(cpus)}{node.cpu.overlap_reason}"
-        if node.policy is not None and taken & node.policy.reserved:
-            text += "; the kubelet does not restart with its own cpu_manager_state"
+        text = f"pod {name} gets {named(cpus)}, which {taken_text(cpus)}{node.cpu.overlap_note(taken)}"
         yield {"pod": name, "takenCPUs": str(cpus), "message": text}
 
 

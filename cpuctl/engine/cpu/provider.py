@@ -282,6 +282,12 @@ class CPUProvider(Copied):
         uneven = topology is not None and (topology.has_uneven_cores or topology.has_uneven_sockets)
         return f": {_MISCOUNTED}" if uneven else ""
 
+    def overlap_note(self, cpus: int) -> str:
+        """Return the cause and the consequence of *cpus* (a mask) that are not only one pod's."""
+        reserved = cpus & self.policy.reserved if self.policy else 0
+        then = "; the kubelet does not restart with its own cpu_manager_state" if reserved else ""
+        return f"{self.overlap_reason}{then}"
+
     def overlapping_pods(self) -> dict[str, int]:
         """Return, by UID, the pods with CPUs (masks) that are also reserved or another pod's."""
         if self.policy is None:

@@ -16,6 +16,8 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_explain import ANSWERS, NODE, STATIC, arguments, document, explain, pods
+from tests.support.manifests import exclusive_manifest
+from tests.support.state_files import write_pods
 
 USAGE = {
     "an unknown pod": (
@@ -246,15 +248,8 @@ def test_memory_without_allocated_resources_in_the_status(cpuctl: Cpuctl, tmp_pa
 
 def test_a_running_pod_that_no_hint_with_its_cpus_serves_is_told_so(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """What is free on other NUMA nodes does not matter: it keeps what the state file records."""
-    items = []
-    for name in ("a", "wide"):
-        amounts = {"cpu": 10, "memory": "1Gi"}
-        spec = {"containers": [{"name": name, "resources": {"limits": amounts, "requests": amounts}}]}
-        items.append(
-            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec}
-        )
-    pods, state = tmp_path / "pods.json", tmp_path / "state"
-    pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    manifests = [exclusive_manifest(name, 10, "1Gi") for name in ("a", "wide")]
+    pods, state = write_pods(tmp_path / "pods.json", *manifests), tmp_path / "state"
     node = (
         "-m",
         "fixtures/machines/2s-2numa-32cpu.tar.xz",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_fleet import STATIC
+from tests.support.manifests import exclusive_manifest
+from tests.support.state_files import write_pods
 
 
 def test_the_next_command_plans_what_is_on_the_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -16,13 +17,8 @@ def test_the_next_command_plans_what_is_on_the_node(tmp_path: Path, cpuctl: Cpuc
     command = result.out.splitlines()[-1].partition("help: ")[2]
     assert command.endswith("-T odd=9/9,1Gi")
     assert "-T a=20/20,1Gi" not in command
-    both = tmp_path / "both.json"
-    items = []
-    for name, cpus in (("a", 20), ("odd", 9)):
-        amounts = {"cpu": cpus, "memory": "1Gi"}
-        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
-        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
-    both.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    manifests = (exclusive_manifest(name, cpus, "1Gi") for name, cpus in (("a", 20), ("odd", 9)))
+    both = write_pods(tmp_path / "both.json", *manifests)
     lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(both)).out.splitlines()
     assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
 
@@ -38,11 +34,7 @@ def test_the_next_command_is_only_proposed_if_it_works(tmp_path: Path, cpuctl: C
         "metadata": {"name": "r", "namespace": "default"},
         "spec": {"limits": [{"type": "Container", "default": {"memory": "1Gi"}}]},
     }
-    amounts = {"limits": {"cpu": 20, "memory": "1Gi"}}
-    spec = {"containers": [{"name": "c", "resources": amounts}]}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
-    file = tmp_path / "both.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [ranges, pod]}))
+    file = write_pods(tmp_path / "both.json", ranges, exclusive_manifest("a", 20, "1Gi"))
     lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(file), "-T", "odd=9/9,1Gi").out.splitlines()
     assert f"-f {file}" in lines[-2]
     assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"

@@ -17,7 +17,8 @@ from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from tests.cli.conftest import ROOT, Cpuctl
-from tests.support.state_files import V36
+from tests.support.manifests import exclusive_manifest
+from tests.support.state_files import V36, write_pods
 
 TWO, EIGHT = "fixtures/nodes/v2-2-numa", "fixtures/nodes/hybrid-8-numa"
 ISSUE = "kubernetes issue 124066"
@@ -88,15 +89,8 @@ def test_rejected_pods_take_no_cpus(cpuctl: Cpuctl) -> None:
 
 def pods_json(path: Path, sizes: Mapping[str, int], node: str = "") -> str:
     """Write running Guaranteed pods with these CPUs."""
-    items = []
-    for name, cpus in sizes.items():
-        amounts = {"cpu": cpus, "memory": "1Mi"}
-        container = {"name": "c", "resources": {"limits": amounts, "requests": amounts}}
-        spec = {"containers": [container], **({"nodeName": node} if node else {})}
-        metadata = {"name": name, "namespace": "d", "uid": name}
-        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    pods = (exclusive_manifest(name, cpus, namespace="d", node=node) for name, cpus in sizes.items())
+    return str(write_pods(path, *pods))
 
 
 SINGLE = """apiVersion: kubelet.config.k8s.io/v1beta1

@@ -17,7 +17,9 @@ from cpuctl.operations.command_lines import pods_diff_command
 from cpuctl.records import replace
 from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.cli.test_differences import HEAD, divided
+from tests.support.manifests import exclusive_manifest
 from tests.support.schemas import follow_schema
+from tests.support.state_files import write_pods
 
 MACHINE = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "k.yaml")
 PLAIN = f"""{HEAD}cpuManagerPolicy: static
@@ -108,14 +110,8 @@ def test_a_state_file_in_the_way_is_verified_with_the_pods(cpuctl: Cpuctl, tmp_p
 
 def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """Kubernetes issue 129078: CPUs of a pod that a restart rejects stay taken for the next ones."""
-    items = []
-    for name, cpus in (("a", 10), ("b", 10), ("c", 8)):
-        amounts = {"cpu": cpus, "memory": "64Mi"}
-        spec = {"containers": [{"name": "c", "resources": {"limits": amounts, "requests": amounts}}]}
-        metadata = {"name": name, "uid": name}
-        items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-    pods = tmp_path / "pods.json"
-    pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    sizes = (("a", 10), ("b", 10), ("c", 8))
+    pods = write_pods(tmp_path / "pods.json", *(exclusive_manifest(*each, "64Mi") for each in sizes))
     node = (
         "-m",
         "fixtures/machines/2s-2numa-32cpu.tar.xz",

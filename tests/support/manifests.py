@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cpuctl.pods.reading.manifests import Manifests, decode_manifests, finished, no_pods
 
 
@@ -14,3 +16,17 @@ def read_pods(text: str | bytes, source: str) -> Manifests:
     if not found.pods:
         raise no_pods(found, source)
     return found
+
+
+def exclusive_manifest(
+    name: str, cpus: int, memory: str = "1Mi", *, namespace: str = "default", node: str = ""
+) -> dict[str, Any]:
+    """Describe a Guaranteed pod of one container, whose UID is its name."""
+    amounts = {"cpu": cpus, "memory": memory}
+    container = {"name": "c", "resources": {"limits": amounts, "requests": amounts}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "uid": name},
+        "spec": {"containers": [container], **({"nodeName": node} if node else {})},
+    }

@@ -378,6 +378,13 @@ def test_existing_files_are_replaced_only_with_force(checkpoint: Checkpoint, dir
     assert checkpoint(*words, "--force").code == 0
 
 
+def test_files_that_one_reason_keeps_from_being_changed_are_named_together(checkpoint: Checkpoint) -> None:
+    result = checkpoint("repair", "fine", *ON_36, *NO_POLICY, columns=2000)
+    assert result.code == 3
+    assert "fine/cpu_manager_state, fine/memory_manager_state: not changed: the kubelet would" in result.out
+    assert result.out.count("fix: correct the configuration first") == 1
+
+
 @pytest.mark.parametrize(("has_other_pods", "is_uncertain"), [(True, True), (False, False)])
 def test_pods_of_another_node_are_a_warning(
     cpuctl: Cpuctl, tmp_path: Path, has_other_pods: bool, is_uncertain: bool

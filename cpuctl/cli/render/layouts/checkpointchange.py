@@ -22,10 +22,9 @@ _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
     """Lay out a change; wide shows whole UIDs."""
     stated = {each["fix"] for each in document["proof"]["findings"]} if document["proof"] else set()
-    if lines := tuple(_not_created(document["files"])):
-        yield Lines(lines)
-    for file in () if lines else document["files"]:
-        yield Lines(tuple(_headline(file, stated)))
+    for alike in _with_one_reason(document["files"]):
+        yield Lines(tuple(_headline(alike, stated)))
+        file = alike[0]
         if file["actions"]:
             yield _actions(file, wide=wide)
         if file["losses"]:
@@ -38,22 +37,23 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
     yield Lines(tuple(_closing(document)))
 
 
-def _not_created(files: Sequence[answers.ChangedFile]) -> Iterator[Cell]:
-    """Write why no file is created, if all would be new and the reason is the same."""
-    if all(file["outcome"] == "refused" and not file["source"] for file in files):
-        reasons = {(file["reason"], file["fix"]) for file in files}
-        if len(reasons) == 1:
-            [(reason, fix)] = reasons
-            yield Cell(f"{', '.join(file['file'] for file in files)}: not created: {reason}", "red")
-            yield from fix_cells(fix, fix_label(fix))
+def _with_one_reason(files: Sequence[answers.ChangedFile]) -> Iterator[list[answers.ChangedFile]]:
+    """Group files that are refused for the same reason; every other file is alone."""
+    groups: dict[str, list[answers.ChangedFile]] = {}
+    for file in files:
+        key = (file["reason"], file["fix"], not file["source"])
+        groups.setdefault(repr(key) if file["outcome"] == "refused" else file["file"], []).append(file)
+    yield from groups.values()
 
 
-def _headline(file: answers.ChangedFile, stated: Collection[str]) -> Iterator[Cell]:
-    """Write what becomes of a file; advice that a finding below repeats is *stated* there."""
-    name = file["source"] or file["file"]
+def _headline(files: Sequence[answers.ChangedFile], stated: Collection[str]) -> Iterator[Cell]:
+    """Write what becomes of files that are alike; advice that a finding below repeats is *stated* there."""
+    file = files[0]
+    name = ", ".join(each["source"] or each["file"] for each in files)
     match file["outcome"]:
         case "refused":
-            yield Cell(f"{name}: not changed: {file['reason']}", "red")
+            result = "not changed" if file["source"] else "not created"
+            yield Cell(f"{name}: {result}: {file['reason']}", "red")
             if file["fix"] not in stated:
                 yield from fix_cells(file["fix"], fix_label(file["fix"]))
         case "unchanged":

@@ -199,7 +199,7 @@ def test_a_repair_does_not_propose_itself(case: Case, directory: Path, cpuctl: C
     assert "fix: cpuctl checkpoint repair" not in result.out
 
 
-@pytest.mark.parametrize(("threads", "deleted"), [(3, "its state files"), (2, "the file")])
+@pytest.mark.parametrize(("threads", "deleted"), [(3, "its state files"), (2, "memory_manager_state")])
 def test_a_fix_of_all_findings_is_shown_once(threads: int, deleted: str, verify: Checkpoint) -> None:
     """The memory of a pod no longer fits, which also keeps new CPUs from being added to the other file."""
     words = ("fine", "-m", f"synthetic:2s2n4c{threads}t,mem=3Gi", *NODE[2:], *V36)

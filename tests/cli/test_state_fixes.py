@@ -293,6 +293,7 @@ class Node:
         """Take one step."""
         steps = {
             "drain the node and delete the file": lambda: self._drain(first_file(finding)),
+            "drain the node and delete memory_manager_state": lambda: self._drain("memory_manager_state"),
             "drain the node and delete its state files": self._start_anew,
             "remove the pods that do not fit from the node": self._without_misfits,
         }

@@ -134,7 +134,7 @@ def _unconfigured(finding: StateFinding) -> StateFinding:
 def _unblocked(findings: Sequence[StateFinding], file_name: str, advice: str) -> Iterator[StateFinding]:
     """Propose fixing *file_name* first, which prevents the repair of all files."""
     blocked = {each.place.file_name for each in findings if each.fix.endswith(REPAIR)}
-    of_file, of_others = advice, f"{file_name} first: {advice}, then {REPAIR}"
+    of_file, of_others = _deleting(file_name, advice), f"{file_name} first: {advice}, then {REPAIR}"
     if REPAIR in advice and blocked - {file_name}:
         # One command repairs all files; without it, all must be deleted.
         of_file = of_others = advice.replace(DRAIN, _DRAIN_ALL)
@@ -146,6 +146,11 @@ def _unblocked(findings: Sequence[StateFinding], file_name: str, advice: str) ->
             yield replace(each, fix=of_file if is_own else of_others)
         else:
             yield each
+
+
+def _deleting(file_name: str, advice: str) -> str:
+    """Name the file: advice that several findings have is shown below all of them."""
+    return advice.replace(DRAIN, DRAIN.replace("the file", file_name)) if REPAIR in advice else advice
 
 
 def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:

@@ -262,3 +262,27 @@ def test_a_running_pod_that_no_hint_with_its_cpus_serves_is_told_so(cpuctl: Cpuc
     decision = json.loads(cpuctl(*words, "-o", "json").out)["decision"]
     assert decision["rule"] == "otherAssignment"
     assert decision["why"].startswith("it already holds CPUs 12-15,18-23, on NUMA nodes 0-1, and keeps them")
+
+
+def test_a_running_pod_that_holds_some_of_its_cpus_lacks_the_others(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """In pod scope hints are only about recorded CPUs if these are all that the pod requests."""
+    amounts = {"memory": "64Mi"}
+    containers = [
+        {"name": name, "resources": {side: {**amounts, "cpu": cpus} for side in ("limits", "requests")}}
+        for name, cpus in (("a", 4), ("b", 10))
+    ]
+    pod = exclusive_manifest("w", 4)
+    pod["spec"]["containers"] = containers
+    pods = write_pods(tmp_path / "pods.json", pod, exclusive_manifest("x", 10), exclusive_manifest("y", 11))
+    entries = {"w": {"a": "2-5"}, "x": {"c": "6-15"}, "y": {"c": "18-28"}}
+    state = {"policyName": "static", "defaultCpuSet": "0-1,16-17,29-31", "entries": entries, "checksum": 0}
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "cpu_manager_state").write_text(json.dumps(state))
+    node = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--state", str(tmp_path / "s"))
+    flags = (
+        "--cpu-manager-policy=static --reserved-cpus=0-1,16-17 --topology-manager-policy=single-numa-node "
+        "--topology-manager-scope=pod"
+    )
+    words = ("explain", "default/w", *node, "--kubelet-args", flags, "--pods", str(pods), "-o", "json")
+    decision = json.loads(cpuctl(*words).out)["decision"]
+    assert (decision["rule"], "already holds" in decision["why"]) == ("notEnoughFree", False)

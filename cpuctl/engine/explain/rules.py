@@ -53,7 +53,8 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
             return _blocked_list(offer, pod, node)
         case CPUHints() as hints:
             held = _held(round_, node, pod)
-            return _bound_to(held, node, policy) if held else blocked_by_cpus(hints, policy)
+            is_bound = held.bit_count() == hints.request
+            return _bound_to(held, node, policy) if is_bound else blocked_by_cpus(hints, policy)
         case MemoryHints() as hints:
             return blocked_by_memory(hints, round_.container, pod, node)
         case hints:
@@ -61,7 +62,10 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
 
 
 def _held(round_: Round, node: Node, pod: StoredPod) -> int:
-    """Return the CPUs (a mask) that a container, or its pod, already has: all hints are about these."""
+    """Return the CPUs (a mask) that a container, or its pod, already has.
+
+    If these are as many as requested, all hints are about them.
+    """
     state = node.cpu.state
     if round_.container is None:
         return state.held_by(pod.uid)

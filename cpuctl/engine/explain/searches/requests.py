@@ -64,25 +64,35 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
         found += _other_memory(replay, decision, runs)
     found = found or list(_without_a_resource(replay, runs))
     for change in found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs):
-        yield change if found else _raised(replay, change, runs)
+        yield change if found else _raised(replay, decision, change, runs)
 
 
-def _raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
+def _raised(replay: Replay, decision: Decision, change: RequestChange, runs: SearchBudget) -> RequestChange:
     """Raise reduced requests again, one after the other, as far as the pod is still admitted."""
     for amount in change.amounts:
         choice = {(each.container, each.resource): each.after for each in change.amounts}
         key = (amount.container, amount.resource)
-        larger = ({**choice, key: more} for more in _between(replay, amount))
+        of_others = 0 if decision.container else _memory_of_others(replay, change, amount)
+        larger = ({**choice, key: more} for more in _between(replay, amount, of_others))
         change = next(first_admitted(replay, larger, runs), change)
     return change
 
 
-def _between(replay: Replay, amount: Amount) -> Iterator[Quantity]:
-    """Yield requests between the reduced and the current one, the current and the largest first."""
+def _memory_of_others(replay: Replay, change: RequestChange, amount: Amount) -> int:
+    """Return how much memory (in bytes) the other containers of a changed pod need at the same time."""
+    total = memory_requested(replay.before, change.changed_pod(replay.scenario.pod), None) or {}
+    return total.get(MEMORY, amount.after.value) - amount.after.value
+
+
+def _between(replay: Replay, amount: Amount, of_others: int) -> Iterator[Quantity]:
+    """Yield requests between the reduced and the current one, the current and the largest first.
+
+    Hints are for as much memory as *of_others* (in bytes) and this one together.
+    """
     yield amount.before
     if amount.resource == MEMORY:
-        tables, most = replay.before.memory.state.tables, amount.before.value
-        below = amounts_below(tables, MEMORY, most)
+        tables, most = replay.before.memory.state.tables, amount.before.value + of_others
+        below = (total - of_others for total in amounts_below(tables, MEMORY, most))
         yield from (in_bytes(each) for each in below if each > amount.after.value)
     elif amount.before.is_integral_cpu and amount.after.is_integral_cpu:
         step = _unit(replay)

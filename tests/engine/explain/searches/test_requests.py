@@ -193,6 +193,18 @@ OTHERS = [
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
+        "in proportion, then more memory, which the pod's containers share",
+        TEN,
+        (
+            named("o", whole(5, memory="2Gi")),
+            named("u", whole(5, memory="3Gi")),
+            named("a", whole(4, "one", "6Gi"), whole(4, "two", "6Gi")),
+        ),
+        [{"one": "2", "one memory": "3456Mi", "two": "1", "two memory": "2688Mi"}],
+        29,
+        SINGLE | POD_SCOPE | MEMORY,
+    ),
+    Case(
         "a container's memory",
         TEN,
         (named("a", whole(1, "one", "7Gi"), whole(1, "two", "12Gi")),),

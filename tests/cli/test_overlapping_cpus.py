@@ -195,6 +195,26 @@ def test_running_pods_with_reserved_cpus_keep_the_kubelet_from_restarting(
     assert (verified.code, "would not start" in verified.out) == (3, True)
 
 
+def test_reserved_cpus_that_may_be_assigned_are_named_with_the_consequence(cpuctl: Cpuctl) -> None:
+    flags = "--cpu-manager-policy=static --reserved-cpus=0"
+    node = ("-m", "synthetic:2s2n8c2t,near,offline=9", "--kubelet-args", flags)
+    made = cpuctl("checkpoint", "new", *node, "--kubelet-version", "1.35", columns=400)
+    assert "CPU 0 may be assigned to a pod although it is reserved: if cores or sockets" in made.out
+    assert "; the kubelet then does not restart with its own cpu_manager_state" in made.out
+
+
+def test_a_socket_that_counts_as_free_is_noticed(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """All cores have one thread, but a socket with four CPUs offline lowers the average to six."""
+    entries, free = {"a": {"c": "0-1"}}, "2-8,13-15"
+    state = {"policyName": "static", "defaultCpuSet": free, "entries": entries, "checksum": 0}
+    (tmp_path / "cpu_manager_state").write_text(json.dumps(state))
+    flags = "--cpu-manager-policy=static --reserved-cpus=8"
+    node = ("-m", "synthetic:2s2n8c1t,mem=16Gi,offline=9-12", "--kubelet-args", flags)
+    words = ("checkpoint", "verify", str(tmp_path), *node, "--kubelet-version", "1.35")
+    found = {each["code"]: each["message"] for each in answer_of(cpuctl, *words)["findings"]}
+    assert found["may-be-shared"].startswith("CPUs 0-1 may be assigned to a pod although they are held by")
+
+
 def test_cpus_that_may_be_assigned_a_second_time_are_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """With one CPU per core on average, a core of which one CPU is free counts as free."""
     state = ("--write-state", str(tmp_path / "s"))
@@ -203,5 +223,6 @@ def test_cpus_that_may_be_assigned_a_second_time_are_named(cpuctl: Cpuctl, tmp_p
     words = ("checkpoint", "verify", str(tmp_path / "s"), *node[:2], "--kubelet-version", "1.36")
     found = {each["code"]: each["message"] for each in answer_of(cpuctl, *words)["findings"]}
     planned = answer_of(cpuctl, "plan", *node[:2], "--state", str(tmp_path / "s"), "-T", "c=2/2,1Mi")
-    assert found["may-be-shared"].startswith("CPU 2 may be assigned to another pod, too: if cores or sockets")
+    shared = "CPU 2 may be assigned to a pod although it is held by another pod: if cores or sockets"
+    assert found["may-be-shared"].startswith(shared)
     assert [each["takenCPUs"] for each in planned["warnings"]] == ["2"]

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.capacity.defragment import fewest_moves
 from cpuctl.engine.capacity.probe import no_progress
 from cpuctl.engine.capacity.remedy import RemedyKind, remedy_for
@@ -17,6 +18,7 @@ from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.start import start_node
+from cpuctl.engine.state_checks.verify import shared_soon
 from cpuctl.records import replace
 from tests.engine.explain.scenarios import reported, scenario
 from tests.support.capacity_nodes import exclusive, kubelet
@@ -44,6 +46,39 @@ def node_on(policy: str, sizes: Iterable[int]) -> Node:
 def are_disjoint(masks: Iterable[int]) -> bool:
     masks = list(masks)
     return sum(mask.bit_count() for mask in masks) == reduce(or_, masks, 0).bit_count()
+
+
+OPTIONS = st.sampled_from(
+    [{}, {"full-pcpus-only": "true"}, {"distribute-cpus-across-numa": "true"}, {"align-by-socket": "true"}]
+)
+
+
+@st.composite
+def uneven_nodes(draw: st.DrawFn) -> Node:
+    """Start a node with CPUs offline, so that cores and sockets differ, and let pods arrive."""
+    offline = draw(st.sets(st.integers(1, 15), max_size=6))
+    at = [
+        CoreAt(cpus=tuple({2 * core, 2 * core + 1} - offline), numa_node=core // 4, socket=core // 4)
+        for core in range(8)
+    ]
+    info = replace(machine_info(core for core in at if core.cpus), memory_bytes=32 << 30)
+    plain = kubelet("none")
+    config = replace(plain.config, cpu_manager_policy_options=draw(OPTIONS))
+    node = start_node(info, replace(plain, config=config))
+    assume(isinstance(node, Node))
+    assert isinstance(node, Node)
+    for number, cpus in enumerate(draw(st.lists(st.integers(1, 4), max_size=4))):
+        node.admit(exclusive(f"p{number}", cpus))
+    return node
+
+
+@given(uneven_nodes())
+def test_what_a_next_pod_may_share_is_known_before(node: Node) -> None:
+    """The CPU Manager picks without an affinity here, so that the prediction is exact."""
+    assume(not node.cpu.overlapping_pods())
+    shared = (node.copy().admit(exclusive("new", cpus)).taken_from_others for cpus in range(1, 17))
+    known = [each.message.split()[1] for each in shared_soon(node)]
+    assert reduce(or_, shared, 0) == (CPUSet.parse(known[0]).mask if known else 0)
 
 
 @given(SIZES, POLICIES, st.integers(3, 7))

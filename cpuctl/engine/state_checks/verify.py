@@ -9,7 +9,9 @@ from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.outcome import Rejected, Undetermined
+from cpuctl.engine.cpu.manager import StaticPolicy, request_step
+from cpuctl.engine.masks import NODE_0
+from cpuctl.engine.outcome import Picked, Rejected, Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
@@ -89,7 +91,7 @@ def verify_states(
     look = _Look(version, found, owners, managers.gates, node, certain, answers)
     findings = list(look.findings())
     if isinstance(begun.outcome, Started) and node is not None:
-        findings += (*_rejected_again(node, owners), *_shared_soon(node))
+        findings += (*_rejected_again(node, owners), *shared_soon(node))
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
@@ -113,18 +115,38 @@ def _rejected_again(node: Node, owners: Owners) -> Iterator[StateFinding]:
             )
 
 
-def _shared_soon(node: Node) -> Iterator[StateFinding]:
-    """Report CPUs that the kubelet may assign to a second pod, because it takes their cores to be free."""
-    if node.policy is None:
+def shared_soon(node: Node) -> Iterator[StateFinding]:
+    """Report CPUs that the next pod may get although they are not free."""
+    if node.policy is None or not (at_risk := _within_reach(node, node.policy)):
         return
-    free, average = node.cpu.state.default & ~node.policy.reserved, node.topology.cpus_per_core
-    at_risk = 0
-    for core in node.topology.cores.values():
-        if (free & core).bit_count() == average:
-            at_risk |= core & ~free
-    if at_risk:
-        message = f"{named(CPUSet(at_risk))} may be assigned to another pod, too{node.cpu.overlap_reason}"
-        yield StateFinding(Severity.WARNING, "may-be-shared", StatePlace(CPU_FILE), message)
+    cpus, reserved = CPUSet(at_risk), at_risk & node.policy.reserved
+    owners = {"reserved": reserved, "held by another pod": at_risk & ~reserved}
+    whose = " or ".join(owner for owner, theirs in owners.items() if theirs)
+    they_are = "it is" if len(cpus) == 1 else "they are"
+    then = "; the kubelet then does not restart with its own cpu_manager_state" if reserved else ""
+    message = f"{named(cpus)} may be assigned to a pod although {they_are} {whose}"
+    message += f"{node.cpu.overlap_reason}{then}"
+    yield StateFinding(Severity.WARNING, "may-be-shared", StatePlace(CPU_FILE), message)
+
+
+def _within_reach(node: Node, policy: StaticPolicy) -> int:
+    """Return the CPUs (a mask) that are not free, but that the kubelet picks for a pod of some size.
+
+    Every NUMA node, or the whole machine, is tried as the affinity of the pod.
+    """
+    topology = policy.topology
+    if not (topology.has_uneven_cores or topology.has_uneven_sockets):
+        return 0
+    scope, reached = node.topology_manager.policy, 0
+    nodes = [NODE_0 << number for number in topology.numa_nodes] if scope != "none" else []
+    free, step = node.cpu.state.default & ~policy.reserved, request_step(policy)
+    for affinity in nodes if scope == "single-numa-node" else (None, *nodes):
+        offered = free if affinity is None else free & policy.near(affinity)
+        for count in range(step, offered.bit_count() + 1, step):
+            picked = policy.pick(free, count, affinity)
+            if isinstance(picked, Picked):
+                reached |= picked.cpus & ~free
+    return reached
 
 
 def _saved(found: FoundStates) -> SavedFiles:

@@ -18,12 +18,13 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.engine.release_effects import ReleaseSide
     from cpuctl.inputs.configuration import KubeletSetup
     from cpuctl.kubelet.configuration.settings import Settings
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan import Plan, Planner
@@ -115,10 +116,11 @@ def compare_unloaded(
 
 
 class ShownDifferences(NamedTuple):
-    """The differences between two releases that pods show, and feature gates: whether on for either side."""
+    """The differences between two releases that pods show, and gates that are on for one side only."""
 
     names: tuple[str, ...]
-    gates: Mapping[str, tuple[bool, bool]]
+    gates: tuple[str, ...]
+    sides: tuple[FeatureGates, FeatureGates]
 
 
 def shown_differences(
@@ -148,7 +150,8 @@ def shown_differences(
     shown = effects_of((one_side, other_side), names, gates).shown_by_pods
     return ShownDifferences(
         tuple(name for name in names if name in shown),
-        {gate: states for gate, states in gates.items() if gate in shown},
+        tuple(gate for gate in gates if gate in shown),
+        (here.gates, there.gates),
     )
 
 

@@ -12,7 +12,8 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.answering.plan.comparison_answer import gate_answer
-from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.changes import is_on
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_differences import CPUS_V1, machine_of_books
 from tests.machine.support.archives import write_tree
@@ -347,6 +348,18 @@ def test_no_default_release_is_noted_if_both_sides_have_their_own(cpuctl: Cpuctl
 @pytest.mark.parametrize("minors", [(36, 37), (37, 36)])
 def test_a_gate_that_a_setting_for_all_switches_is_described(minors: tuple[int, int]) -> None:
     """No release in between has it on by default: AllBeta does, once it is beta."""
-    one, other = (KubeletVersion(minor) for minor in minors)
-    found = gate_answer("PodLevelResourceManagers", (minors[0] == 37, minors[1] == 37), (one, other))
+    one, other = (FeatureGates(minor, {"AllBeta": True}) for minor in minors)
+    found = gate_answer("PodLevelResourceManagers", one, other)
     assert (found["since"], found["a"] == "PodLevelResourceManagers is on") == ("1.37", minors[0] == 37)
+
+
+@pytest.mark.parametrize(
+    ("gate", "minors", "since"),
+    [("EventedPLEG", (27, 30), 30), ("NodeSwap", (27, 31), 28), ("ProcMountType", (27, 32), 31)],
+)
+def test_a_gate_differs_since_the_last_release_that_switched_it(
+    gate: str, minors: tuple[int, int], since: int
+) -> None:
+    one, other = (FeatureGates(minor, {"AllBeta": True}) for minor in minors)
+    assert is_on(one, gate) != is_on(other, gate)
+    assert gate_answer(gate, one, other)["since"] == f"1.{since}"

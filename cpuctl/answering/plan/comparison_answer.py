@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering import API_VERSION
 from cpuctl.cpuset import CPUSet
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.changes import is_on, switched_since
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, ExclusiveContainer, Pod, Verdict
     from cpuctl.answers.dra import PodClaim
     from cpuctl.answers.values import ContainerKind, Sources
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
 class PlannedSide(NamedTuple):
@@ -125,21 +126,14 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
     }
 
 
-def gate_answer(
-    gate: str, states: tuple[bool, bool], versions: tuple[KubeletVersion, KubeletVersion]
-) -> answers.ReleaseDifference:
-    """Describe a feature gate that is on for one of the two sides, with these versions, only."""
-    first, last = sorted(version.minor for version in versions)
-    newer = states[0] if versions[0].minor == last else states[1]
-    defaults = (minor for minor in range(first + 1, last + 1) if FeatureGates(minor).enabled(gate) == newer)
-    since = next(defaults, last)  # none has it by default if a setting for all gates of a stage decides
-    verified = all(FeatureGates(version.minor).verified(gate) for version in versions)
-    one, other = (f"{gate} is {'on' if on else 'off'}" for on in states)
+def gate_answer(gate: str, one: FeatureGates, other: FeatureGates) -> answers.ReleaseDifference:
+    """Describe a feature gate that is on for one of the two sides only."""
+    verified = one.verified(gate) and other.verified(gate)
     return {
         "name": gate,
-        "since": f"1.{since}",
-        "a": one,
-        "b": other,
+        "since": f"1.{switched_since(gate, one, other)}",
+        "a": f"{gate} is {'on' if is_on(one, gate) else 'off'}",
+        "b": f"{gate} is {'on' if is_on(other, gate) else 'off'}",
         "source": "feature gate",
         "status": "verified" if verified else "documented",
     }

@@ -198,8 +198,7 @@ def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanC
         shown = shown_differences(planner, one.version, other.version)
         if shown is not None:
             differences = (difference_answer(name, one.version) for name in shown.names)
-            versions = one.version, other.version
-            gates = (gate_answer(gate, states, versions) for gate, states in shown.gates.items())
+            gates = (gate_answer(gate, *shown.sides) for gate in shown.gates)
             document["differences"] = [*differences, *gates]
     return document
 

@@ -179,8 +179,20 @@ def _between(since: int, before: int, after: int) -> bool:
 
 def switched_gates(before: FeatureGates, after: FeatureGates) -> dict[str, tuple[bool, bool]]:
     """Return the resource managers' gates that are on in one of two releases only: before, and after."""
-    states = {name: (_is_on(before, name), _is_on(after, name)) for name in _manager_gates()}
+    states = {name: (is_on(before, name), is_on(after, name)) for name in _manager_gates()}
     return {name: each for name, each in states.items() if each[0] != each[1]}
+
+
+def switched_since(gate: str, before: FeatureGates, after: FeatureGates) -> int:
+    """Return the release (1.*N*) since which a gate is as in the newer of two, which have equal settings."""
+    older, newer = sorted((before, after), key=lambda gates: gates.minor)
+    since = newer.minor
+    while since - 1 > older.minor:
+        earlier = FeatureGates(since - 1, newer.settings)
+        if is_on(earlier, gate) != is_on(newer, gate):
+            break
+        since -= 1
+    return since
 
 
 def _manager_gates() -> list[str]:
@@ -194,7 +206,7 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
         before_it, after_it = (stage and stage.effect for stage in stages)
         if before_it == after_it:
             continue
-        on_before, on_after = _is_on(old, name), _is_on(new, name)
+        on_before, on_after = is_on(old, name), is_on(new, name)
         concerned = name in subject.gates or (on_before != on_after and gate_concerns(name, subject.use))
         yield GateChange(
             gate=name,
@@ -208,7 +220,7 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
         )
 
 
-def _is_on(gates: FeatureGates, name: str) -> bool:
+def is_on(gates: FeatureGates, name: str) -> bool:
     """Return whether a feature is on; setting a missing or locked gate has no effect."""
     stage = gates.stage(name)
     if stage is None or stage.locked:
@@ -233,7 +245,7 @@ def _options(config: KubeletConfiguration, before: int, after: int) -> Iterator[
 def _behaviours(
     subject: ChangeSubject, before: KubeletVersion, after: KubeletVersion
 ) -> Iterator[BehaviourChange]:
-    resizes = any(_is_on(FeatureGates(side.minor, subject.gates), RESIZE_GATE) for side in (before, after))
+    resizes = any(is_on(FeatureGates(side.minor, subject.gates), RESIZE_GATE) for side in (before, after))
     for name, difference in DIFFERENCES.items():
         if difference.holds(*before) != difference.holds(*after):
             begins = difference.holds(*after)

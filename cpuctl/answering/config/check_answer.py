@@ -188,8 +188,10 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     """Return where a finding's setting is set; the fix of an option in a flag is written as in the flag."""
     where = place_of(loaded, lint.place) or ""
-    if where.startswith("--") and (option := _OPTION.fullmatch(lint.fix)):
-        lint = replace(lint, fix=f"{option['name']}={option['value']}")
+    if where.startswith("--") and _OPTIONS.fullmatch(lint.fix):
+        options = [f"{name}={value}" for name, value in _OPTION.findall(lint.fix)]
+        flags = " ".join(f"{where}={option}" for option in options)
+        lint = replace(lint, fix=flags if len(options) > 1 else options[0])
     return lint.at(SettingPlace(path_name(lint.place), where))
 
 
@@ -200,7 +202,8 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
     return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
 
 
-_OPTION = re.compile(r'(?P<name>[\w-]+): "(?P<value>[^"]*)"')
+_OPTION = re.compile(r'([\w-]+): "([^"]*)"')
+_OPTIONS = re.compile(rf"{_OPTION.pattern}(?:, {_OPTION.pattern})*")
 RESERVE = "cpuctl config reserve"
 _PICKING = "CPU Manager, "
 _ENFORCED = {"kubeReservedCgroup": "kube-reserved", "systemReservedCgroup": "system-reserved"}

@@ -267,19 +267,22 @@ _MEANT = {"true": ("yes", "y", "on", "enabled"), "false": ("no", "n", "off", "di
 
 
 def _no_switch(field: str, name: str, value: str) -> Lint:
-    first, comma, rest = value.partition(",")
-    listed = bool(comma) and "=" in rest  # as other flags take it
+    first, *others = value.split(",")
+    listed = bool(others) and all("=" in each for each in others)  # as other flags take it
     one = first.lower() if listed else value.lower()
     meant = [boolean for boolean, words in _MEANT.items() if one in (boolean, *words)] or [*_MEANT]
-    repeat = "; a flag for options takes only one: repeat the flag for each" if listed else ""
+    options = [f"{name}: {' or '.join(map(quoted, meant))}"]
+    if listed:
+        pairs = (each.partition("=") for each in others)
+        options += [f"{other}: {quoted(its)}" for other, _, its in pairs]
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
         place=(field, name),
         expected="true or false",
         detected=value,
-        message=f"option {name} is a boolean, not {quoted(value)}{repeat}",
-        fix=f"{name}: {' or '.join(map(quoted, meant))}",
+        message=f"option {name} is a boolean, not {quoted(value)}" + "; set each option separately" * listed,
+        fix=", ".join(options),
     )
 
 

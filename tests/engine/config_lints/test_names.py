@@ -235,11 +235,10 @@ CASES = [
         Severity.ERROR,
         "cpuManagerPolicyOptions.full-pcpus-only",
         Reported(config=static({"full-pcpus-only": "false,align-by-socket=true"})),
-        'option full-pcpus-only is a boolean, not "false,align-by-socket=true"; a flag for options takes '
-        "only one: repeat the flag for each",
+        'option full-pcpus-only is a boolean, not "false,align-by-socket=true"; set each option separately',
         expected="true or false",
         detected="false,align-by-socket=true",
-        fix='full-pcpus-only: "false"',
+        fix='full-pcpus-only: "false", align-by-socket: "true"',
     ),
     Case(
         "option-off",

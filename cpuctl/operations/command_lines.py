@@ -143,28 +143,22 @@ def check_command(planning: Planning, start: NotStarted, flags: Sequence[str] = 
     """
     from cpuctl.engine.state_start import fails_on_files
 
-    inputs = planning.inputs
-    if planning.initial.texts and fails_on_files(start, planning.source.info, planning.kubelet):
-        return _verify_command(inputs, flags)
-    # The check is about the configuration, not about any state files.
-    state = "" if inputs.state == option_names.NO_STATE else inputs.state
-    without = replace(inputs, state=state, pods="", node=replace(inputs.node, devices="", policy=""))
-    return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
+    of_files = bool(planning.initial.texts) and fails_on_files(start, planning.source.info, planning.kubelet)
+    return start_command(planning.inputs, of_files=of_files, flags=flags)
 
 
-def _verify_command(inputs: PlanningInputs, flags: Sequence[str]) -> str:
-    state = file_argument(inputs.state)
-    more = {option_names.PODS: inputs.pods, option_names.MEMORY: inputs.memory}
-    options = node_options(inputs.machine, inputs.kubelet, flags, more)
-    return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
-
-
-def start_command(inputs: PlanningInputs, *, of_files: bool) -> str:
+def start_command(inputs: PlanningInputs, *, of_files: bool, flags: Sequence[str] = ()) -> str:
     """Write the command line that shows why a kubelet does not start: from its state files, or at all."""
     if of_files:
-        return _verify_command(inputs, ())
-    state = (option_names.STATE, file_argument(inputs.state)) if inputs.state else ()
-    return kubelet_command(("config", "check", *state), inputs.machine, inputs.kubelet, inputs.memory)
+        state = file_argument(inputs.state)
+        more = {option_names.PODS: inputs.pods, option_names.MEMORY: inputs.memory}
+        options = node_options(inputs.machine, inputs.kubelet, flags, more)
+        return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
+    # The check is about the configuration, not about the pods.
+    without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
+    if inputs.state == option_names.NO_STATE:
+        without = replace(without, state="")
+    return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
 
 
 def kubelet_command(

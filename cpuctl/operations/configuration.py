@@ -11,7 +11,7 @@ from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start
-from cpuctl.engine.state_start import start_on
+from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
@@ -130,10 +130,20 @@ def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[State
     return advised(CheckpointCase(host=host, states=states, owners=UNKNOWN_OWNERS, reader=reader))
 
 
-def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
-    return (
-        verdict_on(source, loaded, states).start if states else start_on(source.info, loaded.kubelet).outcome
-    )
+class VersionStart(NamedTuple):
+    """How the start of one release ends; ``on_files``: only because of a state file."""
+
+    outcome: StartOutcome
+    on_files: bool = False
+
+
+def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> VersionStart:
+    if not states:
+        return VersionStart(start_on(source.info, loaded.kubelet).outcome)
+    outcome = verdict_on(source, loaded, states).start
+    if isinstance(outcome, Started):
+        return VersionStart(outcome)
+    return VersionStart(outcome, fails_on_files(outcome, source.info, loaded.kubelet))
 
 
 def cpu_side_starts(source: MachineSource, loaded: LoadedKubelet) -> bool:
@@ -188,7 +198,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 def compare_versions(
     source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
-) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], LoadedKubelet | None]:
+) -> tuple[VersionChanges, tuple[VersionStart, VersionStart], LoadedKubelet | None]:
     """Compare with another release: the differences, whether each kubelet would start, and the other one.
 
     Both start on *states*, files of the node. The other is None if it cannot load the configuration.
@@ -217,7 +227,7 @@ def compare_versions(
     try:
         other = load_setup(replace(loaded.setup, version=version, released=True), Sources())
     except ConfigRefusedError as refused:
-        return changes, (here, refused.whole_refusal), None
+        return changes, (here, VersionStart(refused.whole_refusal)), None
     return changes, (here, _start(source, other, states)), other
 
 
@@ -244,7 +254,7 @@ class Comparison(NamedTuple):
     loaded: LoadedKubelet
     target: KubeletVersion
     changes: VersionChanges
-    starts: tuple[StartOutcome, StartOutcome]
+    starts: tuple[VersionStart, VersionStart]
     effects: Effects | None
     unseen: str
 
@@ -254,7 +264,7 @@ class Uncompared(NamedTuple):
 
     target: KubeletVersion
     refusal: Refusal
-    other: StartOutcome
+    other: VersionStart
     unseen: str = ""
     effects: Effects | None = None
 
@@ -298,7 +308,7 @@ def _uncompared(
         other = load_kubelet(replace(inputs.kubelet, version=str(target)), Sources(), machine=source)
     except ConfigRefusedError as refused:
         uncompared = NO_EFFECTS if inputs.running or inputs.incoming.pods else None
-        return Uncompared(target, refusal, refused.whole_refusal, effects=uncompared)
+        return Uncompared(target, refusal, VersionStart(refused.whole_refusal), effects=uncompared)
     states, unseen = states_of_node(source, other, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(other.kubelet), sources)
     trial = ReleaseTrial(source, states, running, inputs.incoming, inputs.node)

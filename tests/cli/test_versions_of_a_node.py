@@ -106,6 +106,9 @@ def test_a_state_file_in_the_way_is_verified_with_the_pods(cpuctl: Cpuctl, tmp_p
     command = next(line for line in result.out.splitlines() if line.startswith("  see: "))
     assert command.startswith(f"  see: cpuctl checkpoint verify {state} ")
     assert command.endswith(f"--pods {pods}")
+    (tmp_path / "s" / "actuated_pods_state").write_text("{")
+    crashed = cpuctl("config", "versions", *node, "--state", state, "--from", "1.33", "--to", "1.34")
+    assert f"  see: cpuctl checkpoint verify {state} " in crashed.out
 
 
 def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuctl, tmp_path: Path) -> None:

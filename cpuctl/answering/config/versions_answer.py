@@ -8,7 +8,6 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
-from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.release_effects import Effects, PodEffect
 from cpuctl.engine.start import Started
 from cpuctl.inputs.sources import Sources
@@ -22,7 +21,7 @@ from cpuctl.kubelet.releases.changes import (
     RuleChange,
 )
 from cpuctl.operations.command_lines import start_command
-from cpuctl.operations.configuration import Comparison, Uncompared
+from cpuctl.operations.configuration import Comparison, Uncompared, VersionStart
 from cpuctl.option_names import KUBELET_VERSION
 from cpuctl.records import replace
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpuctl.answers import config as answers
-    from cpuctl.operations.configuration import StartOutcome
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     DiffOf = Callable[[str, str], str]
@@ -62,8 +60,7 @@ def versions_document(
     shown = sum(len(part) for part in (parts["behaviours"], parts["featureGates"], parts["options"]))
     shown += sum(len(part) for part in (parts["fields"], parts["flags"], parts["rules"]))
     pods = _pods(effects)
-    both_start = all(isinstance(start, Started) for start in starts)
-    if "pods" in pods and both_start and (command := diff_of(*versions)):
+    if "pods" in pods and _both_start(starts) and (command := diff_of(*versions)):
         pods["podsDiff"] = command
     return {
         "apiVersion": API_VERSION,
@@ -105,7 +102,7 @@ def uncompared_document(
         "from": header["kubelet"]["version"],
         "to": str(uncompared.target),
         **_starts(
-            (uncompared.refusal, uncompared.other),
+            (VersionStart(uncompared.refusal), uncompared.other),
             (header["kubelet"]["version"], str(uncompared.target)),
             asked,
         ),
@@ -119,26 +116,29 @@ def _of_version(asked: PlanningInputs, version: str) -> PlanningInputs:
 
 
 def _starts(
-    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], asked: PlanningInputs
+    starts: tuple[VersionStart, VersionStart], versions: tuple[str, str], asked: PlanningInputs
 ) -> answers.StartsPart:
     """Describe both kubelets' starts, and the command that shows what to change, the new kubelet's first."""
-    one, other = map(start_answer, outcomes)
+    one, other = (start_answer(start.outcome) for start in starts)
     answer: answers.StartsPart = {"start": {"from": one, "to": other}}
-    for start, outcome, version in ((other, outcomes[1], versions[1]), (one, outcomes[0], versions[0])):
-        if start["outcome"] != "Started" and "fix" not in start:
-            of_files = isinstance(outcome, StartRefused) and outcome.by_state_file
-            return {**answer, "next": start_command(_of_version(asked, version), of_files=of_files)}
+    for described, start, version in ((other, starts[1], versions[1]), (one, starts[0], versions[0])):
+        if described["outcome"] != "Started" and "fix" not in described:
+            return {**answer, "next": start_command(_of_version(asked, version), of_files=start.on_files)}
     return answer
 
 
+def _both_start(starts: tuple[VersionStart, VersionStart]) -> bool:
+    return all(isinstance(start.outcome, Started) for start in starts)
+
+
 def _next(
-    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], asked: PlanningInputs, unseen: str
+    starts: tuple[VersionStart, VersionStart], versions: tuple[str, str], asked: PlanningInputs, unseen: str
 ) -> answers.StartsPart:
     """Describe both starts; if both succeed without the node's state files, the next command checks those."""
-    starts = _starts(outcomes, versions, asked)
-    if unseen and all(isinstance(outcome, Started) for outcome in outcomes):
-        return {**starts, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
-    return starts
+    answer = _starts(starts, versions, asked)
+    if unseen and _both_start(starts):
+        return {**answer, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
+    return answer
 
 
 def _is_shown(change: answers.ShownBy) -> bool:

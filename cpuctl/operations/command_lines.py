@@ -37,6 +37,7 @@ CONFIG_CHECK = "cpuctl config check"
 RESERVE_CPUS = "cpuctl config reserve --cpu-count"
 """The command proposed if no CPU is reserved; the count follows."""
 _RESERVED = "--reserved-memory"
+_EXPLAINING = r"cpuctl explain (?P<pod>\S+) --pods FILE"
 _OF_KUBELET = f"{CONFIG_CHECK}|{RESERVE_CPUS} [0-9]+|cpuctl config reserve"
 
 
@@ -323,6 +324,7 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
         recording = inputs.state if is_recording(inputs.state) else ""
         machine = inputs.machine or recording or below or LIVE_MACHINE
         of_kubelet = partial(_of_kubelet, machine, inputs)
+        text = re.sub(_EXPLAINING, partial(_explaining, machine, inputs), text)
         return re.sub(_OF_KUBELET, of_kubelet, re.sub(_PROPOSED, spelt_out, text))
 
     return spelt_out_all
@@ -332,6 +334,17 @@ def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str])
     checks = proposed[0] == CONFIG_CHECK and inputs.state != machine
     more = {option_names.MEMORY: inputs.memory, option_names.STATE: inputs.state if checks else ""}
     return shlex.join([*proposed[0].split(), *node_options(machine, inputs.kubelet, (), more)])
+
+
+def _explaining(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
+    more = {
+        option_names.STATE: inputs.state if inputs.state != machine else "",
+        option_names.PODS: inputs.pods or "FILE",
+        option_names.MEMORY: inputs.memory,
+    }
+    return shlex.join(
+        ["cpuctl", "explain", proposed["pod"], *node_options(machine, inputs.kubelet, (), more)]
+    )
 
 
 def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bool = True) -> str:

@@ -20,9 +20,11 @@ from cpuctl.engine.state_checks.findings import (
     REMOVE,
     REMOVE_ONE,
     REPAIR,
+    REPAIR_WITH_PODS,
     StateFinding,
     StatePlace,
 )
+from cpuctl.engine.state_checks.owners import gone
 from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import Record
@@ -118,7 +120,8 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             "then does not start with its own file again (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
-            fix=REMOVE_ONE,
+            # Without the entries of pods that are gone, the pool is not empty.
+            fix=REPAIR_WITH_PODS if any(gone(subject.state.entries, subject.owners)) else REMOVE_ONE,
         )
     elif pool <= CPUSet(policy.reserved):
         yield StateFinding(
@@ -179,18 +182,18 @@ def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding
     if shared := subject.state.default_cpu_set - machine:
         yield _no_such(shared, "the shared pool", machine)
     for held in subject.held:
-        if gone := held.cpus - machine:
-            yield _no_such(gone, subject.owners.name(*held.owner), machine)
+        if missing := held.cpus - machine:
+            yield _no_such(missing, subject.owners.name(*held.owner), machine)
 
 
-def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
+def _no_such(missing: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
     return StateFinding(
         Severity.ERROR,
         "no-such-cpus",
         _FILE,
-        f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} {NOT_ONLINE}",
+        f"{named(missing)} of {holder} {'is' if len(missing) == 1 else 'are'} {NOT_ONLINE}",
         expected=f"only {machine}",
-        detected=str(gone),
+        detected=str(missing),
         fix=REPAIR,
     )
 

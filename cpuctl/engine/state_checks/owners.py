@@ -128,6 +128,16 @@ _CODES = {
     OwnerStatus.POD_GONE: "owner-gone",
     OwnerStatus.CONTAINER_GONE: "container-gone",
 }
+_ASSIGNED = {
+    None: ": a restarted kubelet that admits it assigns it CPUs that it does not run on yet",
+    True: ": a restarted kubelet assigns it CPUs that it does not run on yet",
+    False: "",
+}
+_KEPT = {
+    None: ", which a restarted kubelet keeps if it admits the pod again",
+    True: ", which a restarted kubelet keeps",
+    False: "",
+}
 _LATER = "its resources are released when the next pod is admitted"
 _SOON = "its CPUs are released in the CPU Manager's next pass (cpuManagerReconcilePeriod)"
 
@@ -148,11 +158,17 @@ def gone_findings(
         )
 
 
-def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[StateFinding]:
-    """Compare what containers hold with what they are due, except in pods with pod-level resources."""
+def due_findings(
+    state: CPUStateFile, owners: Owners, due: Due, admitted: Mapping[str, bool]
+) -> Iterator[StateFinding]:
+    """Compare what containers hold with what they are due, except in pods with pod-level resources.
+
+    *admitted*: whether a restarted kubelet admits a pod, by UID, as far as that is known.
+    """
     for uid, pod in sorted((owners.pods or {}).items()):
         if pod.has_pod_level_resources:
             continue
+        fate = admitted.get(uid)
         for container in pod.all_containers:
             held, count = state.entries.get(uid, {}).get(container.name), due(pod, container)
             if held is None and count and _runs_on(pod, container):
@@ -160,8 +176,8 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     Severity.WARNING,
                     "not-recorded",
                     StatePlace(CPU_FILE, uid, container.name),
-                    f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but holds none: "
-                    "a restarted kubelet that admits it assigns it CPUs that it does not run on yet",
+                    f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but holds none"
+                    f"{_ASSIGNED[fate]}",
                     expected=f"{count} CPUs",
                     detected="none",
                 )
@@ -171,7 +187,7 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     "other-size",
                     StatePlace(CPU_FILE, uid, container.name),
                     f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but "
-                    f"holds {len(held)}, which a restarted kubelet keeps if it admits the pod again",
+                    f"holds {len(held)}{_KEPT[fate]}",
                     expected=f"{count} CPUs",
                     detected=str(held),
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
@@ -11,14 +11,14 @@ from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy, request_step
 from cpuctl.engine.masks import NODE_0
-from cpuctl.engine.outcome import Picked, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Picked, Rejected, Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.answer_findings import SavedStates, allocatable_findings, answer_findings
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
-from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, StatePlace, limited
+from cpuctl.engine.state_checks.findings import EXPLAIN, REMOVE, StateFinding, StatePlace, limited
 from cpuctl.engine.state_checks.memory_findings import (
     MemoryDrift,
     block_findings,
@@ -33,6 +33,7 @@ from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
+    from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
@@ -88,31 +89,36 @@ def verify_states(
     if not isinstance(managers, Started):
         look = _Look(version, found, owners, kubelet.gates, None, certain, answers)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
-    look = _Look(version, found, owners, managers.gates, node, certain, answers)
-    findings = list(look.findings())
-    if isinstance(begun.outcome, Started) and node is not None:
-        findings += (*_rejected_again(node, owners), *shared_soon(node))
+    restarted = _readmitted(node, owners) if node and isinstance(begun.outcome, Started) else None
+    look = _Look(version, found, owners, managers.gates, node, certain, answers, restarted)
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
         readings={name: load_failure_of(name, managers.gates) for name in files},
-        findings=tuple(limited(findings)),
+        findings=tuple(limited(look.findings())),
         drift=look.drift,
     )
 
 
-def _rejected_again(node: Node, owners: Owners) -> Iterator[StateFinding]:
-    """Report running pods that a restarted kubelet rejects."""
+def _readmitted(node: Node, owners: Owners) -> tuple[Admission, ...]:
     pods = (owners.pods or {}).values()
-    for each in node.copy().readmit(pods) if pods else ():
+    return tuple(node.copy().readmit(pods)) if pods else ()
+
+
+def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
+    """Report running pods that a restarted kubelet rejects, and the command that explains the first one."""
+    is_first = True
+    for each in restarted:
         if isinstance(each.verdict, Rejected):
             yield StateFinding(
                 Severity.WARNING,
                 "rejected-again",
                 StatePlace(CPU_FILE, each.pod.uid),
                 f"{each.pod.full_name} is running, but a restarted kubelet rejects it: "
-                f"{each.verdict.reason}: {each.verdict.message} (see cpuctl explain POD --pods FILE)",
+                f"{each.verdict.reason}: {each.verdict.message}",
+                fix=f"{EXPLAIN} {each.pod.full_name} --pods FILE" if is_first else "",
             )
+            is_first = False
 
 
 def shared_soon(node: Node) -> Iterator[StateFinding]:
@@ -164,7 +170,11 @@ def _saved(found: FoundStates) -> SavedFiles:
 
 
 class _Look(Record):
-    """A check of all files; ``node`` is None if the kubelet does not even get to them."""
+    """A check of all files; ``node`` is None if the kubelet does not even get to them.
+
+    ``restarted`` are the running pods as a restart admits or rejects them, None if the kubelet does not
+    start.
+    """
 
     version: str
     found: FoundStates
@@ -173,6 +183,7 @@ class _Look(Record):
     node: Node | None
     certain: bool
     answers: PodResources | None
+    restarted: tuple[Admission, ...] | None = None
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
@@ -201,6 +212,18 @@ class _Look(Record):
         yield from self._of_cpus()
         yield from self._of_memory()
         yield from self._of_answers()
+        if self.restarted is not None and self.node is not None:
+            yield from _rejected_again(self.restarted)
+            yield from shared_soon(self.node)
+
+    @property
+    def admitted(self) -> Mapping[str, bool]:
+        """Whether a restart admits a running pod, by UID, as far as that is known."""
+        return {
+            each.pod.uid: isinstance(each.verdict, Admitted)
+            for each in self.restarted or ()
+            if isinstance(each.verdict, Admitted | Rejected)
+        }
 
     def _of_cpus(self) -> Iterator[StateFinding]:
         file = self.found.cpu
@@ -213,7 +236,7 @@ class _Look(Record):
         yield from holder_findings(subject)
         yield from gone_findings(CPU_FILE, file.state, self.owners)
         if policy is not None:
-            yield from due_findings(file.state, self.owners, self._due)
+            yield from due_findings(file.state, self.owners, self._due, self.admitted)
             yield from self._moving_pods(subject)
 
     def _of_memory(self) -> Iterator[StateFinding]:

@@ -16,7 +16,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import REPAIR
+from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -78,7 +78,13 @@ def repair(case: CheckpointCase) -> Repairs:
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     elif any(change.changed for change in changes):
         changes = tuple(map(_with_all, changes))
-    return Repairs(changes, after)
+    return Repairs(changes, _unexplained(after) if any(each.changed for each in changes) else after)
+
+
+def _unexplained(verdict: StateVerdict) -> StateVerdict:
+    """Propose no explanation of rejected pods: it would be made with the files as they are now."""
+    findings = (replace(each, fix="") if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
+    return replace(verdict, findings=tuple(findings))
 
 
 def _with_all(change: FileChange) -> FileChange:

@@ -19,6 +19,10 @@ LATER = {
 }
 
 
+KEPT = ", which a restarted kubelet keeps"
+ASSIGNED = ": a restarted kubelet assigns it CPUs that it does not run on yet"
+
+
 def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -> StateFinding:
     return cpu_warning(
         code="owner-gone" if uid == GONE else "container-gone",
@@ -27,11 +31,10 @@ def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -
     ).at(StatePlace(file_name, uid, name))
 
 
-def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
+def other_size(due: int, holds: str, uid: str, name: str, then: str = KEPT) -> StateFinding:
     return cpu_warning(
         code="other-size",
-        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds {len(cpus(holds))}, "
-        "which a restarted kubelet keeps if it admits the pod again",
+        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds {len(cpus(holds))}{then}",
         expected=f"{due} CPUs",
         detected=holds,
         pod_uid=uid,
@@ -39,20 +42,20 @@ def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
     )
 
 
-def rejected_again(uid: str, message: str) -> StateFinding:
+def rejected_again(uid: str, message: str, fix: str = "") -> StateFinding:
     return cpu_warning(
         code="rejected-again",
         message=f"shop/{uid} is running, but a restarted kubelet rejects it: TopologyAffinityError: "
-        f"{message} (see cpuctl explain POD --pods FILE)",
+        f"{message}",
         pod_uid=uid,
+        fix=fix,
     )
 
 
-def not_recorded(due: int, uid: str, name: str) -> StateFinding:
+def not_recorded(due: int, uid: str, name: str, then: str = ASSIGNED) -> StateFinding:
     return cpu_warning(
         code="not-recorded",
-        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds none: a restarted kubelet "
-        "that admits it assigns it CPUs that it does not run on yet",
+        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds none{then}",
         expected=f"{due} CPUs",
         detected="none",
         pod_uid=uid,
@@ -140,11 +143,12 @@ CASES = [
                 "PodLevelResourceManagers, or before 1.36, the kubelet does not start with this file",
                 pod_uid=DB,
             ),
-            other_size(2, "5", WEB, "app"),
+            other_size(2, "5", WEB, "app", then=""),
             rejected_again(
                 DB,
                 "Pod Scope pod with pod-level resources failed admission with a container-level "
                 "topology manager",
+                fix=f"cpuctl explain shop/{DB} --pods FILE",
             ),
             rejected_again(WEB, "Resources cannot be allocated with Topology locality"),
         ),

@@ -26,7 +26,7 @@ from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in, is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
-from cpuctl.phrases import byte_text, counted
+from cpuctl.phrases import byte_text, counted, named
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Format, Quantity
 
@@ -74,10 +74,13 @@ def _held(round_: Round, node: Node, pod: StoredPod) -> int:
 
 def _bound_to(held: int, node: Node, policy: str) -> Blocked:
     nodes = {number for number, cpus in node.topology.numa_nodes.items() if cpus & held}
-    accepts = "only accepts hints of one NUMA node" if policy == SINGLE else "prefers fewer NUMA nodes"
+    rules = {
+        SINGLE: "only accepts hints of one NUMA node",
+        "restricted": "only accepts hints of as few NUMA nodes as would do if they were empty",
+    }
     return Rule.OTHER_ASSIGNMENT, (
-        f"it already holds CPUs {CPUSet(held)}, on {named_nodes(nodes)}, and keeps them when the kubelet "
-        f"restarts; {policy} {accepts}"
+        f"it already holds {named(CPUSet(held))}, on {named_nodes(nodes)}, and keeps them; {policy} "
+        f"{rules.get(policy, 'prefers fewer NUMA nodes')}"
     )
 
 

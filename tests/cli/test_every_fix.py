@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.proposals import ROOT
 
 COLLECTED = {
-    "cpuctl/answering/checkpoint/verdict_answer.py": "tests/cli/test_state_fixes.py",
+    "cpuctl/answering/checkpoint/verdict_answer.py": "tests/cli/test_state_setting_fixes.py",
     "cpuctl/audit": "tests/cli/test_audit_fixes.py",
     "cpuctl/engine/config_lints": "tests/cli/test_note_fixes.py",
     "cpuctl/engine/pod_lints.py": "tests/cli/test_pod_lint_fixes.py",

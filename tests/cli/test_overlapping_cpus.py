@@ -6,6 +6,8 @@ CPU 15 of one node and CPU 31 of the other are offline.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import tarfile
 from collections.abc import Mapping
 from functools import reduce
@@ -226,3 +228,17 @@ def test_cpus_that_may_be_assigned_a_second_time_are_named(cpuctl: Cpuctl, tmp_p
     shared = "CPU 2 may be assigned to a pod although it is held by another pod: if cores or sockets"
     assert found["may-be-shared"].startswith(shared)
     assert [each["takenCPUs"] for each in planned["warnings"]] == ["2"]
+
+
+def test_new_files_that_their_own_kubelet_rejects_lead_to_the_plan(cpuctl: Cpuctl) -> None:
+    """There is nothing to repair: the plan names the pod that got a reserved CPU."""
+    flags = "--cpu-manager-policy=static --reserved-cpus=0"
+    node = ("-m", "synthetic:2s2n8c2t,near,offline=9", "--kubelet-args", flags)
+    made = cpuctl("checkpoint", "new", *node, "--kubelet-version", "1.35", "-T", "a=2/2,1Mi x3", columns=400)
+    assert made.code == 3
+    assert "or the kubelet assigned them itself (kubernetes issue 124066)" in made.out
+    assert "repair" not in made.out
+    command = next(line for line in made.out.splitlines() if line.startswith("  see: "))
+    planned = cpuctl(*shlex.split(command)[2:], columns=400)
+    assert "pod default/a-0 gets CPU 0, which is reserved or held by another pod" in planned.out
+    assert re.findall(r"^default/\S+", made.out, re.MULTILINE) == [f"default/a-{n}" for n in range(3)]

@@ -83,6 +83,17 @@ def spell_out_commands(
         document["next"] = on_node
 
 
+def name_the_plan(document: answers.CheckpointChange, plan: str) -> None:
+    """Propose *plan*, which shows the pods that are the cause, if a kubelet rejects its own new files.
+
+    Fixes are for files that exist.
+    """
+    if proof := document["proof"]:
+        spell_out_fixes(proof["findings"], lambda _: "")
+        if proof["start"]["outcome"] != "Started":
+            document["next"] = plan
+
+
 def is_in_place(document: answers.CheckpointChange) -> bool:
     """Return whether the files that were read can be overwritten: not those of a recording."""
     recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}

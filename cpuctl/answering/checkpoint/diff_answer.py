@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.checkpoint.parts import block_answers, file_answer, owner_answer, shortened
-from cpuctl.checkpoints.diff import Blocks, CPUChange, Holder, diff_cpu_states, diff_memory_states
+from cpuctl.answering.checkpoint.parts import (
+    block_answers,
+    file_answer,
+    order_by_name,
+    owner_answer,
+    shortened,
+)
+from cpuctl.checkpoints.diff import (
+    Blocks,
+    CPUChange,
+    Holder,
+    MemoryChange,
+    diff_cpu_states,
+    diff_memory_states,
+)
 from cpuctl.checkpoints.inspection import Inspection, State
 from cpuctl.checkpoints.model import (
     ClaimEntry,
@@ -31,6 +44,7 @@ if TYPE_CHECKING:
 
     _Side = Literal["requests", "limits"]
 
+_Changed = TypeVar("_Changed", CPUChange, MemoryChange)
 StateT = TypeVar("StateT", CPUStateFile, MemoryStateFile, DevicesStateFile, ClaimsStateFile, PodsStateFile)
 
 _NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())
@@ -76,7 +90,7 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> answers
     if isinstance(old or new, CPUStateFile):
         cpus = diff_cpu_states(_or(old, _NO_CPUS), _or(new, _NO_CPUS))
         answer["policies"] = _policies(cpus.policies) if old and new else None
-        answer["cpus"] = [_cpu_change(change, owners) for change in cpus.changes]
+        answer["cpus"] = [_cpu_change(change, owners) for change in _by_name(cpus.changes, owners)]
         _mark_absent(answer["cpus"], old, new)
     elif isinstance(old or new, MemoryStateFile):
         memory = diff_memory_states(_or(old, _NO_MEMORY), _or(new, _NO_MEMORY))
@@ -87,7 +101,7 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> answers
                 "before": _blocks(change.before),
                 "after": _blocks(change.after),
             }
-            for change in memory.changes
+            for change in _by_name(memory.changes, owners)
         ]
         answer["tables"] = [
             {
@@ -108,6 +122,15 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> answers
     else:
         answer["pods"] = list(_amounts_changed(_or(old, PodsStateFile()), _or(new, PodsStateFile()), owners))
     return {"equal": not any(answer.values()), **answer}
+
+
+def _by_name(changes: Sequence[_Changed], owners: Owners) -> list[_Changed]:
+    """Sort changes by pod; those of the shared pool, which has none, come first."""
+
+    def key(change: CPUChange | MemoryChange) -> tuple[bool, bool, str, str]:
+        return bool(change.holder.pod_uid), *order_by_name(change.holder.pod_uid, owners)
+
+    return sorted(changes, key=key)
 
 
 def _mark_absent(changes: Iterable[answers.CPUChange], old: State | None, new: State | None) -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.checkpoint.parts import block_answers, file_answer, owner_answer
+from cpuctl.answering.checkpoint.parts import block_answers, file_answer, order_by_name, owner_answer
 from cpuctl.answering.memory_answer import node_answers
 from cpuctl.checkpoints.model import (
     ClaimEntry,
@@ -81,18 +81,12 @@ def held_cpus(
 
 
 def _holders(state: CPUStateFile, owners: Owners, marks: Iterator[str]) -> Iterator[answers.CPUHolder]:
-    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
+    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: order_by_name(uid, owners)):
         if uid in state.pod_entries:
             yield _holder(next(marks), "pod", owner_answer(owners, uid), state.pod_entries[uid])
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
             baseline = state.baselines.get(uid, {}).get(name)
             yield _holder(next(marks), "container", owner_answer(owners, uid, name), cpus, baseline)
-
-
-def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
-    """Sort pods by name, those without a name last."""
-    pod = owners.pod_name(uid)
-    return pod is None, str(pod or ""), uid
 
 
 def _by_id(
@@ -131,7 +125,7 @@ def _holder(
 
 def _memory(state: MemoryStateFile, owners: Owners) -> answers.HeldMemory:
     holders: list[answers.MemoryHolder] = []
-    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
+    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: order_by_name(uid, owners)):
         if uid in state.pod_entries:
             blocks = block_answers(state.pod_entries[uid])
             holders.append({"holding": "pod", **owner_answer(owners, uid), "blocks": blocks})
@@ -144,7 +138,7 @@ def _memory(state: MemoryStateFile, owners: Owners) -> answers.HeldMemory:
 def _pods(
     file_name: answers.StateFileName, state: PodsStateFile, owners: Owners
 ) -> Iterator[answers.RecordedPod]:
-    for uid, pod in sorted(state.pods.items(), key=lambda item: _order(item[0], owners)):
+    for uid, pod in sorted(state.pods.items(), key=lambda item: order_by_name(item[0], owners)):
         yield {
             "file": file_name,
             **owner_answer(owners, uid),
@@ -156,7 +150,7 @@ def _pods(
 def _devices(state: DevicesStateFile, owners: Owners) -> answers.HeldDevices:
     """Describe the holders of devices, and the number of registered ones by resource."""
     entries = sorted(
-        state.entries, key=lambda each: (*_order(each.pod_uid, owners), each.container, each.resource)
+        state.entries, key=lambda each: (*order_by_name(each.pod_uid, owners), each.container, each.resource)
     )
     return {
         "holders": [

@@ -40,6 +40,12 @@ def release_answer(reader: StateReader) -> ReadingKubelet:
     }
 
 
+def order_by_name(uid: str, owners: Owners) -> tuple[bool, str, str]:
+    """Return a key that sorts pods by name, those without a name last."""
+    pod = owners.pod_name(uid)
+    return pod is None, str(pod or ""), uid
+
+
 LONGEST_TEXT = 4000
 """The maximum length of a kubelet's text that quotes a file: it may quote all 16 MiB."""
 

@@ -72,9 +72,10 @@ def new(
 
 
 def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
-    from cpuctl.answering.checkpoint.change_answer import change_document
+    from cpuctl.answering.checkpoint.change_answer import change_document, name_the_plan
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.new import made_files
+    from cpuctl.operations.command_lines import planning_command
 
     sources = Sources()
     with answering_unloaded(sources, style):
@@ -85,6 +86,7 @@ def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     kubelet = kubelet_answer(planning.kubelet, case.reader)
     proof = None if any(change.refused for change in changes) else case.verdict(made=True)
     document = change_document(changes, case.owners, planning.sources.entries, kubelet, proof)
+    name_the_plan(document, planning_command(planning.inputs, ("plan",)))
     commit(document, changes, writing, planning.sources, style)
 
 

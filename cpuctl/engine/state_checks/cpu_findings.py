@@ -146,7 +146,8 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             detected=str(pool),
             fix=REPAIR,
         )
-    taken = reserved - pool
+    taken, topology = reserved - pool, policy.topology
+    uneven = topology.has_uneven_cores or topology.has_uneven_sockets
     if not strict and taken and pool:
         names = subject.names_of(taken)
         yield StateFinding(
@@ -155,7 +156,8 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             _FILE,
             f"reserved {are(taken)} not in the shared pool"
             + (f" but held by {names}" if names else "")
-            + ": the reserved CPUs or strict-cpu-reservation have changed since the file was written",
+            + ": the reserved CPUs or strict-cpu-reservation have changed since the file was written"
+            + (", or the kubelet assigned them itself (kubernetes issue 124066)" if uneven and names else ""),
             expected=f"all of {reserved}",
             detected=str(pool),
             fix=REPAIR,

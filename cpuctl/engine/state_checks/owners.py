@@ -92,7 +92,8 @@ class Owners(Record):
 
     def names(self, holders: Sequence[tuple[str, str]]) -> str:
         """Return the first of some holders, given by UID and container, and how many more there are."""
-        return few([self.name(*holder) for holder in holders])
+        ordered = sorted(holders, key=lambda holder: (self.pod_name(holder[0]) is None, self.name(*holder)))
+        return few([self.name(*holder) for holder in ordered])
 
 
 UNKNOWN_OWNERS = Owners()

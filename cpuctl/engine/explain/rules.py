@@ -126,7 +126,7 @@ def _sets(usable: frozenset[NodeMask]) -> str:
     ordered = sorted(sorted(usable), key=int.bit_count)
     more = len(ordered) - _SETS_SHOWN
     listed = " or ".join(map(nodes_text, ordered[:_SETS_SHOWN] if more > 1 else ordered))
-    return f"{listed} or {more} other sets" if more > 1 else listed
+    return f"{listed}, or one of {more} other sets" if more > 1 else listed
 
 
 def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
@@ -255,9 +255,14 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
             )
             return Rule.NOT_ENOUGH, f"{bytes_text(amount)} of {name} are requested, but {have}"
     return Rule.GROUP_RULE, (
-        f"{amounts(request)} are free only on several NUMA nodes together, but they cannot be combined, as "
-        f"nodes in use stay in their groups: {groups(tables)}"
+        f"{_requested_and_free(request, tables)}, but they cannot be combined, as nodes in use stay in their "
+        f"groups: {groups(tables)}"
     )
+
+
+def _requested_and_free(request: MemoryRequest, tables: Tables) -> str:
+    free = " and ".join(bytes_text(free_in(tables, tables, name)) for name in request)
+    return f"{amounts(request)} are requested, and all NUMA nodes together have {free} free"
 
 
 def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tables) -> Blocked:
@@ -271,8 +276,8 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
         return rule, why
     if rule is Rule.GROUP_RULE:
         why = (
-            f"{amounts(request)} are free on all NUMA nodes together, but the kubelet only adds nodes to "
-            f"those of the hint, and nodes in use stay in their groups: {groups(tables)}"
+            f"{_requested_and_free(request, tables)}, but the kubelet only adds nodes to those of the hint, "
+            f"and nodes in use stay in their groups: {groups(tables)}"
         )
     if affinity.bit_count() == 1:
         free = amounts({name: free_in(tables, CPUSet(affinity), name) for name in request})

@@ -142,8 +142,8 @@ CASES = [
     Case(
         "memory of two nodes that cannot be combined",
         Rule.GROUP_RULE,
-        "10Gi of memory are free only on several NUMA nodes together, but they cannot be combined, as nodes "
-        "in use stay in their groups: node 0 alone",
+        "10Gi of memory are requested, and all NUMA nodes together have 10Gi free, but they cannot be "
+        "combined, as nodes in use stay in their groups: node 0 alone",
         WITH_MEMORY,
         (*(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))),
         memory_config(),

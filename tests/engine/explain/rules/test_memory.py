@@ -142,8 +142,8 @@ def test_an_amount_that_is_not_a_whole_number_is_not_reported() -> None:
 
 
 TOGETHER = (
-    "10Gi of memory are free only on several NUMA nodes together, but they cannot be combined, as nodes "
-    "in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together"
+    "10Gi of memory are requested, and all NUMA nodes together have 37Gi free, but they cannot be combined, "
+    "as nodes in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together"
 )
 IN_USE: Used = (((0,), 1), ((1,), 1), ((2, 3), 1))
 FAILURES = [
@@ -207,7 +207,7 @@ FAILURES = [
         {"memory": 37},
         IN_USE,
         Rule.GROUP_RULE,
-        TOGETHER.replace("10Gi", "37Gi"),
+        TOGETHER.replace("10Gi", "37Gi", 1),
     ),
     Case(
         "the hint is too small and cannot be extended",
@@ -215,8 +215,8 @@ FAILURES = [
         IN_USE,
         Rule.GROUP_RULE,
         "NUMA nodes 0-1, which the hint names, have 9Gi of memory on node 0, 9Gi of memory on node 1 free; "
-        "10Gi of memory are free on all NUMA nodes together, but the kubelet only adds nodes to those of the "
-        "hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together",
+        "10Gi of memory are requested, and all NUMA nodes together have 37Gi free, but the kubelet only adds "
+        "nodes to those of the hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together",
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(0b11),
     ),

@@ -168,8 +168,8 @@ def test_memory_that_a_hint_cannot_provide_is_reported_with_the_hint() -> None:
     pods = *(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))
     assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
         "NUMA node 0, which the hint names, has 1Gi of memory free; 10Gi of memory are requested, "
-        "and all NUMA nodes together have 10Gi free, but the kubelet only adds nodes to those of the hint, and nodes in use stay in "
-        "their groups: node 0 alone"
+        "and all NUMA nodes together have 10Gi free, but the kubelet only adds nodes to those of the hint, "
+        "and nodes in use stay in their groups: node 0 alone"
     )
 
 

@@ -216,7 +216,8 @@ FAILURES = [
         Rule.GROUP_RULE,
         "NUMA nodes 0-1, which the hint names, have 9Gi of memory on node 0, 9Gi of memory on node 1 free; "
         "10Gi of memory are requested, and all NUMA nodes together have 37Gi free, but the kubelet only adds "
-        "nodes to those of the hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, nodes 2-3 together",
+        "nodes to those of the hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, "
+        "nodes 2-3 together",
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(0b11),
     ),

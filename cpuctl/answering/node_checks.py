@@ -166,22 +166,30 @@ def audit_commands(inputs: NodeInputs, sources: Sources, node: LiveNode) -> Call
 
     A given release that may be that of an upgrade is left out of commands for the kubelet on the node.
     """
-    # Commands that repair a node are run there, never on its recording, and files given here are not there.
-    recorded = inputs.machine != LIVE_MACHINE
-    released = recorded or release_is_known(sources)
-    given = CheckpointInputs(
-        state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
-    )
-    if recorded:
-        kubelet = replace(inputs.kubelet, config=None, config_dir=None)
-        given = replace(given, state="", kubelet=kubelet, pods="FILE" if inputs.pods else "")
-    spelt_out = checkpoint_commands(given, released=released)
-    there = checkpoint_commands(replace(given, kubelet=replace(given.kubelet, version="")))
+    recorded, below = inputs.machine != LIVE_MACHINE, inputs.root not in ("", "/")
+    here, there = _given_here(inputs), _given_there(inputs)
     own = inputs.kubelet.version and own_release_is_known(node.source)
 
     def completed(fix: str) -> str:
+        # Commands that repair a node are run there, never on its recording. A debugging pod has the node's
+        # files below its root, but not its services.
+        on_node = recorded or (below and "systemctl" in fix)
+        given = there if on_node else here
         # What restarts is the kubelet that is installed there, whatever release was given here.
-        of_installed = "cpuctl audit" not in fix if own else recorded and fix == RESTART
-        return (there if of_installed else spelt_out)(fix)
+        if "cpuctl audit" not in fix if own else on_node and fix == RESTART:
+            given = replace(given, kubelet=replace(given.kubelet, version=""))
+        return checkpoint_commands(given, released=on_node or release_is_known(sources))(fix)
 
     return completed
+
+
+def _given_here(inputs: NodeInputs) -> CheckpointInputs:
+    return CheckpointInputs(
+        state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
+    )
+
+
+def _given_there(inputs: NodeInputs) -> CheckpointInputs:
+    """Return the options for the node itself, where files given here do not exist."""
+    kubelet = replace(inputs.kubelet, config=None, config_dir=None)
+    return CheckpointInputs(kubelet=kubelet, pods="FILE" if inputs.pods else "")

@@ -404,6 +404,20 @@ def test_a_fix_that_only_inspects_prints_an_answer(
     assert done.stdout
 
 
+def test_a_fix_that_needs_a_service_of_the_node_names_nothing_from_here(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A debugging pod has the node's files below its root, but neither has the paths of the other."""
+    begin(node, monkeypatch)
+    state(node, "0,3-4,6-7", entries={DATABASE: {"server": OWN}, "gone": {"a": "2"}})
+    config = str(node.path(f"{kubelet.DIRECTORY}/config.yaml"))
+    given = ("--root", str(node.root), "--pods", str(node.file), "--kubelet-config", config)
+    lines = node.cpuctl("audit", *given, columns=400).out.splitlines()
+    assert f"  fix, on the node: {RESTART.replace('verify', 'verify --pods FILE')}" in lines
+    assert [line for line in lines if line.startswith("FILE: the pods running on the node (")]
+    assert [line for line in lines if str(node.directory) in line] == []
+
+
 CLOSED = ("state-closed", "sudo cpuctl audit")
 
 

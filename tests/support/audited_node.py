@@ -53,11 +53,19 @@ class Node:
         return found
 
     def without_options(self, fix: str) -> str:
-        """Remove the options given to the audit, all of which every cpuctl command in the fix must repeat."""
-        given = [*self.reported, "--pods", str(self.file)]
-        for at in (["-m", str(self.root)], ["--root", str(self.root)]):
-            fix = fix.replace(f" {shlex.join([*at, *given])}", "")
-        assert str(self.root) not in fix, fix
+        """Remove the options given to the audit, all of which every cpuctl command in the fix must repeat.
+
+        Commands that need services of the node name no files from here.
+        """
+        pods, gates = ["--pods", str(self.file)], [word for word in self.reported if word not in (*V36, *V37)]
+        for given in (
+            ["-m", str(self.root), *self.reported, *pods],
+            ["--root", str(self.root), *self.reported, *pods],
+            [*self.reported, "--pods", "FILE"],
+            [*gates, "--pods", "FILE"],
+        ):
+            fix = fix.replace(f" {shlex.join(given)}", "")
+        assert str(self.directory) not in fix, fix
         return fix
 
     def restart_as(self, *words: str) -> None:

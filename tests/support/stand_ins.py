@@ -223,9 +223,13 @@ def sudo(root: Path, words: list[str]) -> None:
     sys.exit(subprocess.run(words, check=False).returncode)
 
 
-def cpuctl(_: Path, words: list[str]) -> None:
-    """Run the real one, whose arguments are the same as elsewhere."""
-    assert words == sys.argv[1:]
+def cpuctl(root: Path, words: list[str]) -> None:
+    """Run the real one; where no node is named, on the copy and with what is known about its kubelet."""
+    if not {"-m", "--root"} & set(words):
+        there = "-m" if words[:2] == ["checkpoint", "verify"] else "--root"
+        named = [os.environ["PODS"] if word == "FILE" else word for word in words]
+        words = [*named, there, str(root), *os.environ["KUBELET"].split()]
+    sys.argv[1:] = words
     main()
 
 

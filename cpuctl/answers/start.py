@@ -87,6 +87,9 @@ class NextPart(TypedDict, total=False):
 class FleetNextPart(NextPart, total=False):
     nextAlsoPlans: list[str]
     """Pods that the next command plans on its node although they are not there in this plan."""
+    nextLeavesOut: list[str]
+    """Pods that are on its node in this plan, but that the next command does not know: pods from drained
+    nodes, and running ones that neither its options nor the state files there have."""
 
 
 class KubeletPolicies(PolicyPart):

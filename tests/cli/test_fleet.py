@@ -455,7 +455,8 @@ def test_a_rejected_pod_is_explained_on_its_node(cpuctl: Cpuctl) -> None:
     config = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
     words = ("fleet", "plan", "fixtures/fleet/recordings", "-f", "fixtures/fleet/new.yaml", *config)
     for more in ((), ("--nodes", "fixtures/fleet/nodes.json", "--pods", "fixtures/fleet/pods.json")):
-        what, command = cpuctl(*words, *more, "-q").out.splitlines()[-1].split(": ", 1)
+        lines = cpuctl(*words, *more, "-q").out.splitlines()
+        what, command = lines[-2 if more else -1].split(": ", 1)
         assert what == "Next, to see why and what would help"
         assert command.startswith("cpuctl explain shop/search-0 -m fixtures/fleet/recordings/dense-1.tar.xz ")
         assert ("--kubelet-version" in command) == bool(more)

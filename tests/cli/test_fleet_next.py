@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from pathlib import Path
 
+from tests.audit.node_tree import PODS, clean_node, with_kubelet_files
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_fleet import STATIC
 from tests.support.manifests import exclusive_manifest
@@ -38,3 +42,30 @@ def test_the_next_command_is_only_proposed_if_it_works(tmp_path: Path, cpuctl: C
     lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(file), "-T", "odd=9/9,1Gi").out.splitlines()
     assert f"-f {file}" in lines[-2]
     assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
+
+
+def test_the_next_command_says_which_pods_it_leaves_out(cpuctl: Cpuctl) -> None:
+    """Pods from drained nodes are not given, and running ones need not be for the same reason."""
+    fleet = ("--nodes", "fixtures/fleet/nodes.json", "--pods", "fixtures/fleet/pods.json")
+    words = ("fleet", "plan", "fixtures/fleet/recordings", *STATIC, *fleet, "-T", "odd=9/9,1Gi")
+    running = "monitoring/log-0"
+    last = cpuctl(*words).out.splitlines()[-1]
+    assert last == f"It leaves out pods that are on dense-1 here: {running}"
+    drained = (*words, "--drain", "worker-1", "--drain", "worker-2")
+    moved = [f"shop/{name}" for name in ("cache-0", "api-6c8d-x1", "api-6c8d-x2")]
+    last = cpuctl(*drained).out.splitlines()[-1]
+    assert last == f"It leaves out pods that are on dense-1 here: {', '.join(moved)} and 1 more"
+    assert json.loads(cpuctl(*drained, "-o", "json").out)["nextLeavesOut"] == [*moved, running]
+
+
+def test_the_next_command_knows_running_pods_from_the_state_files(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    tree = clean_node()
+    tree.memory = None
+    node = written(with_kubelet_files(tree).files, tmp_path / "node")
+    pods = copy.deepcopy(PODS)
+    for pod in pods["items"]:
+        pod["spec"]["nodeName"] = "node"
+    (tmp_path / "pods.json").write_text(json.dumps(pods))
+    words = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"), "-T", "odd=1/1,1Mi")
+    lines = cpuctl("fleet", "plan", str(node), *words).out.splitlines()
+    assert lines[-1] == "It leaves out pods that are on node here: shop/web-0"

@@ -1,6 +1,5 @@
 """``cpuctl fleet plan``: where the scheduler sends pods, and what the kubelets there decide about them."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +39,7 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan, FleetPod
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.fleet.plan_nodes import FleetInputs
     from cpuctl.fleet.rejected_pod import ExplainingCommand
     from cpuctl.operations.policies import ChosenPolicy
 
@@ -178,10 +178,10 @@ def plan(
         policy=_policy(policy),
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document, releases = _planned(
+    document, surveyed = _planned(
         inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources
     )
-    _add_next(document, _next(document, recordings, inputs, releases))
+    _add_next(document, _next(document, recordings, inputs, surveyed))
     print_sources(sources, style)
     _note_policy(document, style)
     emit(document, style)
@@ -198,10 +198,12 @@ def _add_next(document: "FleetPlan", following: "ExplainingCommand | None") -> N
         document["next"] = following.command
         if following.also_plans:
             document["nextAlsoPlans"] = list(following.also_plans)
+        if following.leaves_out:
+            document["nextLeavesOut"] = list(following.leaves_out)
 
 
 def _next(
-    document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs", releases: Mapping[str, str]
+    document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs", surveyed: "FleetInputs"
 ) -> "ExplainingCommand | None":
     """Return the command that explains what keeps pods from the nodes, None without one."""
     from cpuctl.fleet.rejected_pod import ExplainingCommand, explaining_command
@@ -210,7 +212,7 @@ def _next(
     summary = document["summary"]
     if summary["wouldNotStart"] or summary["startUndetermined"]:
         return ExplainingCommand(fleet_command(STARTS, recordings, inputs.kubelet, inputs.nodes))
-    if summary["rejected"] and (command := explaining_command(document, inputs, releases)):
+    if summary["rejected"] and (command := explaining_command(document, inputs, surveyed)):
         return command
     if recordings and (summary["pending"] or summary["rejected"]):
         return ExplainingCommand(fleet_command(("list",), recordings, inputs.kubelet, inputs.nodes))
@@ -251,8 +253,8 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
 
 def _planned(
     inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources
-) -> "tuple[FleetPlan, Mapping[str, str]]":
-    """Plan the pods; also return the releases of Nodes, by name."""
+) -> "tuple[FleetPlan, FleetInputs]":
+    """Plan the pods; also return the inputs with which the nodes were evaluated."""
     from cpuctl.fleet.plan_answer import fleet_plan_document
     from cpuctl.fleet.plan_inputs import given_pods, load_cluster
     from cpuctl.fleet.plan_nodes import NodeSurveyor
@@ -271,4 +273,4 @@ def _planned(
         document = fleet_plan_document(
             inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
         )
-    return document, surveyed.releases
+    return document, surveyed

@@ -65,6 +65,8 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
         yield from running_pods(command, node)
         if others := document.get("nextAlsoPlans"):
             yield Cell(f"It also plans pods that are not on {node} here: {few(others)}")
+        if others := document.get("nextLeavesOut"):
+            yield Cell(f"It leaves out pods that are on {node} here: {few(others)}")
     elif summary["unreadable"]:
         yield record_again()
     elif summary["pending"]:

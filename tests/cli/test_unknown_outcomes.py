@@ -75,6 +75,18 @@ def test_unknown_outcomes_of_two_releases_are_not_called_the_same(
     assert "of these pods are the same" not in shown + down
 
 
+def test_an_outcome_that_is_unknown_for_one_release_is_not_called_a_change(
+    node: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """The older kubelet does not know the option, and does not start."""
+    option = 'cpuManagerPolicyOptions: {strict-cpu-reservation: "true"}\n'
+    (tmp_path / "k.yaml").write_text(STATIC + option)
+    words = ("config", "versions", "--from", "1.31", "--to", "1.36", *node)
+    assert "The result for 1 pod is unknown:\n" in cpuctl(*words).out
+    two = cpuctl(*words, "-T", "web=2/2,1Gi", "-T", "api=2/2,1Gi").out
+    assert "2 pods would change; the result for 1 pod is unknown:\n" in two
+
+
 def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     new = ("checkpoint", "new", *node, *RELEASE)
     refused = cpuctl(*new)

@@ -18,6 +18,8 @@ _PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags")
 
 _REFUSED_SHOWN = 3
 _SIDES: Final = ("from", "to")
+_RESULTS: Final = ("before", "after")
+_UNKNOWN = "undetermined: "
 _RESIZE_AREA, _RESIZE_GATE = "in-place resize", "InPlacePodVerticalScaling"
 
 
@@ -183,11 +185,13 @@ def _pods(
 
 
 def _changing(pods: Sequence[answers.PodChange]) -> str:
-    unknown = sum(each["before"] == each["after"] for each in pods)
-    change = f"{counted(len(pods) - unknown, 'pod')} would change" if len(pods) > unknown else ""
-    rest = f"the result for {counted(unknown, 'pod')} is unknown" if unknown else ""
-    text = "; ".join(filter(None, (change, rest)))
-    return f"{text[0].upper()}{text[1:]}:"
+    unknown = sum(any(each[side].startswith(_UNKNOWN) for side in _RESULTS) for each in pods)
+    changed, rest = counted(len(pods) - unknown, "pod"), counted(unknown, "pod")
+    if not unknown:
+        return f"{changed} would change:"
+    if unknown == len(pods):
+        return f"The result for {rest} is unknown:"
+    return f"{changed} would change; the result for {rest} is unknown:"
 
 
 def _outcomes(document: answers.ConfigVersions) -> list[str]:

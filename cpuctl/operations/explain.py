@@ -82,14 +82,14 @@ def explain_pod(
         )
     chosen = choice or PodChoice(len(planning.incoming) - 1)
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
-    replay = replay_scenario(
-        _scenario(planning, chosen, together=together), runs, REMEMBERED if choice else 1
-    )
+    starting = _starting(planning, chosen)
+    scenario = _scenario(planning, starting, chosen, together=together)
+    replay = replay_scenario(scenario, runs, REMEMBERED if choice else 1)
     if isinstance(replay, Replay):
         # From here on, replays omit the warnings, which have been given, and use the release and the flags
         # that are assumed, if any are: all others start in the same way.
         kubelet = replace(replay.scenario.kubelet, released=True, flags_gap="")
-        start = partial(_starting(planning, chosen).start, sources=Sources())
+        start = partial(starting.start, sources=Sources())
         quiet = replace(replay.scenario, start=start, kubelet=kubelet)
         if choice or len(quiet.pods) == 1:
             replay = replace(replay, scenario=quiet)
@@ -215,11 +215,11 @@ def _starting(planning: Planning, choice: PodChoice) -> Planning:
     return replace(planning, initial=initial)
 
 
-def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scenario:
+def _scenario(planning: Planning, starting: Planning, choice: PodChoice, *, together: bool) -> Scenario:
     from cpuctl.engine.explain.scenario import Scenario
 
     return Scenario(
-        start=partial(_starting(planning, choice).start, sources=planning.sources),
+        start=partial(starting.start, sources=planning.sources),
         kubelet=planning.kubelet,
         pods=planning.initial.granted if choice.running else planning.incoming,
         position=choice.place,

@@ -260,8 +260,8 @@ _cpuctl_run() {
                 '*'--set='[New resources, also memory=N; N sets request and limit, N/M sets a different limit M.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
                 '*'--edited='[Manifests of running pods with new resources.]:PODS:_files' \
                 '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(--resize-semantics)'--resize-semantics='[Preview as in the KEP, or as in its reference implementation.]:kep|reference:(kep reference)' \
-                '(--preview)'--preview'[Use the gate'\''s allocator as if it were released, for any kubelet version.]' \
+                '(--resize-semantics)'--resize-semantics='[Resize exclusive CPUs as KEP-5554 says, or as its reference implementation does.]:kep|reference:(kep reference)' \
+                '(--preview)'--preview'[Use the allocator of KEP-5554 with an older kubelet, too, if the gate is on.]' \
                 '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -729,7 +729,7 @@ _cpuctl_run() {
             ;;
         'top')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory with its mounted /sys and /proc; not a recording (see --replay).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory in which its /sys and /proc are mounted; not a recording (see --replay).]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -834,7 +834,7 @@ _cpuctl_run() {
         'cgroups apply')
             _arguments \
                 '(-f --filename)'{-f+,--filename=}'[A plan or a CPU Manager state; - for stdin.]:FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory with its mounted /sys and /proc; not a recording.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, or a directory in which its /sys and /proc are mounted; not a recording.]:SOURCE: _cpuctl_machine' \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -926,7 +926,7 @@ _cpuctl_run() {
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
-                '(--fixed)'--fixed'[Pick CPUs as a fixed driver would\: it distinguishes cores with the same ID on different sockets.]' \
+                '(--fixed)'--fixed'[Assume a driver without a known defect\: one that does not confuse cores with the same ID on different sockets.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -1030,7 +1030,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for allocatable resources, taints, labels, and kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \

@@ -133,7 +133,7 @@ WritableOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node: live, or a directory with its mounted /sys and /proc; not a recording.",
+        help="The node: live, or a directory in which its /sys and /proc are mounted; not a recording.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -148,8 +148,8 @@ FixedOption = Annotated[
     bool,
     typer.Option(
         "--fixed",
-        help="Pick CPUs as a fixed driver would: it distinguishes cores with the same ID on different "
-        "sockets.",
+        help="Assume a driver without a known defect: one that does not confuse cores with the same ID on "
+        "different sockets.",
         rich_help_panel=DRIVER,
     ),
 ]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.nri.plugin import Level, Plugin
     from cpuctl.operations.nri_policy import PolicyInputs
 
-HELP = """Set the CPUs of containers from the container runtime (Node Resource Interface)."""
+HELP = """Set the CPUs of containers as a plugin of the container runtime (Node Resource Interface)."""
 
 app = verb_group("nri", HELP)
 

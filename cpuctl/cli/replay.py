@@ -57,8 +57,8 @@ HELP = """Replay a node's history over time, and check expectations.
 
 A timeline has a machine, a kubelet, pods, and events: pods are added, resized and removed, the kubelet stops,
 starts and is upgraded, CPUs go offline. The replay shows when a decision reaches the cgroup, what the
-application reads in its volume meanwhile, and what the scheduler sees. Time is simulated: an hour takes
-milliseconds. Nothing is changed on the node.
+application reads meanwhile in its downward API volume, and what the scheduler sees. Time is simulated: an
+hour takes milliseconds. Nothing is changed on the node.
 
 A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet's own log file) can be
 replayed, too: with -f, -m and --kubelet-config, the same pods are admitted again, and every difference from

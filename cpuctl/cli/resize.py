@@ -46,12 +46,12 @@ app = command_group()
 
 HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and the pod's status.
 
-Running pods come from --pods, -f and -T: with --state they have the CPUs of the kubelet's state files;
-without it they are admitted first, in the order given. Nothing is changed on the node.
+Running pods come from --pods, -f and -T. With state files (--state, or those of a recording), they have the
+CPUs in these; otherwise they are admitted first, in the order given. Nothing is changed on the node.
 
-No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes is a preview: with kubelet
-1.{NEWEST} and the gate InPlacePodVerticalScalingExclusiveCPUs, or with --preview for older kubelets with that
-gate. If the reference implementation differs from the KEP, the KEP is followed and the difference is shown.
+No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes can be previewed with the
+gate InPlacePodVerticalScalingExclusiveCPUs and kubelet 1.{NEWEST}, or an older one with --preview. If the
+reference implementation differs from the KEP, the KEP is followed and the difference is shown.
 
 With --policy, a policy (plugin) chooses the CPUs of pods that are admitted first. It does not take part in
 resizes: if exclusive CPUs would have to change, that is an error.
@@ -84,12 +84,15 @@ EditedOption = Annotated[
 ]
 SemanticsOption = Annotated[
     Semantics,
-    typer.Option("--resize-semantics", help="Preview as in the KEP, or as in its reference implementation."),
+    typer.Option(
+        "--resize-semantics",
+        help="Resize exclusive CPUs as KEP-5554 says, or as its reference implementation does.",
+    ),
 ]
 PreviewOption = Annotated[
     bool,
     typer.Option(
-        "--preview", help="Use the gate's allocator as if it were released, for any kubelet version."
+        "--preview", help="Use the allocator of KEP-5554 with an older kubelet, too, if the gate is on."
     ),
 ]
 

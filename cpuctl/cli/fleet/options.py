@@ -8,6 +8,8 @@ import typer
 from cpuctl import option_names
 from cpuctl.cli.panels import INPUT, OUTPUT
 
+NAMED_AFTER_NODE = "A recording is named after its node: node7.tar.xz, or any name in a directory node7."
+"""How a recording and a Node are matched."""
 RecordingsArgument = Annotated[
     list[str],
     typer.Argument(
@@ -31,8 +33,8 @@ NodesOption = Annotated[
     typer.Option(
         option_names.NODES,
         metavar="FILE",
-        help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A "
-        "recording is named after its node: node7.tar.xz, or any name in a directory node7.",
+        help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. "
+        f"{NAMED_AFTER_NODE}",
         rich_help_panel=INPUT,
     ),
 ]

@@ -8,10 +8,10 @@ from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.common import FleetSelection, ask_fleet, fleet_inputs, note_assumed
 from cpuctl.cli.fleet.options import (
+    NAMED_AFTER_NODE,
     FleetPodsOption,
     JobsOption,
     MaybeRecordingsArgument,
-    NodesOption,
     SchedulerOption,
     TopologiesOption,
 )
@@ -29,7 +29,7 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit, note
-from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.pods import read_rounds
@@ -92,9 +92,19 @@ Examples:
       --scheduler-plugin noderesourcetopologymatch,strategy=MostAllocated
 
 Exit codes: 0 every pod is admitted (scheduled), 3 a pod is not (with --exit-zero 0), 2 usage, 4 a recording
-or another input cannot be used (all others are planned), 130 interrupted.
+or another input cannot be used (all others are planned; with --exit-zero 0 for recordings), 130 interrupted.
 """
 
+PlanNodesOption = Annotated[
+    str,
+    typer.Option(
+        option_names.NODES,
+        metavar="FILE",
+        help="Nodes (kubectl get nodes -o json), for allocatable resources, taints, labels, and kubelet "
+        f"versions that recordings do not have. {NAMED_AFTER_NODE}",
+        rich_help_panel=INPUT,
+    ),
+]
 DrainOption = Annotated[
     list[str],
     typer.Option(
@@ -138,7 +148,7 @@ def plan(
     recordings: MaybeRecordingsArgument = [],  # noqa: B006  # typer copies it
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
-    nodes: NodesOption = "",
+    nodes: PlanNodesOption = "",
     pods: FleetPodsOption = "",
     nrt: TopologiesOption = "",
     devices: DevicesOption = "",

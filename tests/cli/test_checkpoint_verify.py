@@ -483,6 +483,12 @@ def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cp
     assert answer.out.startswith("Nothing was checked: there are no state files.")
 
 
+def test_a_recording_of_nothing_but_the_machine_does_not_show_whether_there_are_files(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("checkpoint", "verify", "-m", "fixtures/fleet/recordings/worker-1.tar.xz", "-q")
+    assert answer.code == 3
+    assert answer.out.startswith("Whether the kubelet would start is unknown: the state files are not in")
+
+
 @pytest.mark.parametrize("words", [("repair",), ("migrate", "--to", "1.37")], ids=["repair", "migrate"])
 def test_state_files_that_were_not_collected_are_changed_on_the_node(
     words: tuple[str, ...], cpuctl: Cpuctl

@@ -86,8 +86,19 @@ class CheckpointCase(Record):
 
 
 def lacks_states(case: CheckpointCase) -> bool:
-    """Return whether a node's state files were not collected; a capture of cpuctl has all that exist."""
-    return not case.states and case.host.source.gathered is not None
+    """Return whether it is unknown what state files a node has, as they were not collected.
+
+    A capture of cpuctl has all that exist, and so has the directory of a kubelet.
+    """
+    from cpuctl.machine.recording_layout import MANIFEST, STATE_DIRECTORY
+
+    source = case.host.source
+    if case.states or source.origin == LIVE_MACHINE:
+        return False
+    if source.gathered is not None:
+        return True
+    files = source.files
+    return files is not None and files.read(MANIFEST) is None and not files.names(STATE_DIRECTORY)
 
 
 def require_states(case: CheckpointCase, verb: str, command: str) -> None:

@@ -84,6 +84,10 @@ class SearchBudget:
         self.cut |= self.made + wanted > self.bound
         return not self.cut
 
+    def affords(self, wanted: int) -> bool:
+        """Return whether *wanted* more runs would stay within the bound, for runs that can be omitted."""
+        return self.made + wanted <= self.bound
+
     def reaches(self, scenario: Scenario, admission: Admission) -> bool:
         """Return whether a decision meets the goal, and note if only shared CPUs are in the way."""
         if scenario.is_met_by(admission):

@@ -17,20 +17,17 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import LISTED_NODES, memory_requested, whole_cpus
 from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
-from cpuctl.engine.explain.searches.changes import Amount, RequestChange
+from cpuctl.engine.explain.searches.changes import RequestChange
+from cpuctl.engine.explain.searches.reductions import in_proportion, raised
+from cpuctl.engine.explain.searches.trials import Choice, first_admitted, highest_admitted, in_bytes
 from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
-from cpuctl.quantity import Format, Quantity
+from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 _MEBI = 20
-
-
-Choice = Mapping[tuple[str, str], Quantity]
-"""The requests to try instead, by container (empty for the pod itself) and resource."""
-_PARTS = 16
 _ROUND = 100
 """The step, in milli CPUs, for parts of CPUs below what fits."""
 _LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
@@ -64,40 +61,7 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
         found += _other_memory(replay, decision, runs)
     found = found or list(_without_a_resource(replay, runs))
     for change in found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs):
-        yield change if found else _raised(replay, decision, change, runs)
-
-
-def _raised(replay: Replay, decision: Decision, change: RequestChange, runs: SearchBudget) -> RequestChange:
-    """Raise reduced requests again, one after the other, as far as the pod is still admitted."""
-    for amount in change.amounts:
-        choice = {(each.container, each.resource): each.after for each in change.amounts}
-        key = (amount.container, amount.resource)
-        of_others = 0 if decision.container else _memory_of_others(replay, change, amount)
-        larger = ({**choice, key: more} for more in _between(replay, amount, of_others))
-        change = next(first_admitted(replay, larger, runs), change)
-    return change
-
-
-def _memory_of_others(replay: Replay, change: RequestChange, amount: Amount) -> int:
-    """Return how much memory (in bytes) the other containers of a changed pod need at the same time."""
-    total = memory_requested(replay.before, change.changed_pod(replay.scenario.pod), None) or {}
-    return total.get(MEMORY, amount.after.value) - amount.after.value
-
-
-def _between(replay: Replay, amount: Amount, of_others: int) -> Iterator[Quantity]:
-    """Yield requests between the reduced and the current one, the current and the largest first.
-
-    Hints are for as much memory as *of_others* (in bytes) and this one together.
-    """
-    yield amount.before
-    if amount.resource == MEMORY:
-        tables, most = replay.before.memory.state.tables, amount.before.value + of_others
-        below = (total - of_others for total in amounts_below(tables, MEMORY, most))
-        yield from (in_bytes(each) for each in below if each > amount.after.value)
-    elif amount.before.is_integral_cpu and amount.after.is_integral_cpu:
-        step = _unit(replay)
-        counts = range(amount.before.value - step, amount.after.value, -step)
-        yield from map(Quantity.from_value, counts)
+        yield change if found else raised(replay, change, runs)
 
 
 def _fitting(
@@ -173,17 +137,16 @@ def _limited(replay: Replay, left: int, runs: SearchBudget) -> Iterator[RequestC
     if len(counts) + (own > 0) < 2 or replay.before.cpu.rules.divides(pod):
         return
     exclusive, unit = _exclusive(replay), _unit(replay)
-    best: RequestChange | None = None
-    fits, most = 0, min(max(counts.values()), left) + 1
-    while most - fits > 1:
-        limit = (fits + most) // 2
+
+    def attempt(limit: int) -> RequestChange | None:
         after = limited_cpus(counts, limit, exclusive, unit)
         if own:
             concurrent = sum(after.get(each.name, 0) for each in pod.containers)
             after[""] = min(own, max(limit, concurrent))
         choice = {(name, "cpu"): Quantity.from_milli(count) for name, count in after.items()}
-        change = next(first_admitted(replay, [choice], runs), None)
-        best, fits, most = (best, fits, limit) if change is None else (change, limit, most)
+        return next(first_admitted(replay, [choice], runs), None)
+
+    best = highest_admitted(attempt, 0, min(max(counts.values()), left) + 1)
     if best is not None:
         yield best
 
@@ -288,11 +251,6 @@ def _unit(replay: Replay) -> int:
     return request_step(replay.before.cpu.policy)
 
 
-def in_bytes(amount: int) -> Quantity:
-    """Return a number of bytes as a quantity."""
-    return Quantity.from_value(amount, Format.BINARY_SI)
-
-
 def fewer_for_all(counts: Mapping[str, int], unit: int, most: int) -> Iterator[Choice]:
     """Limit the CPUs of each container, from the largest request or *most* down to one *unit*."""
     for limit in range(min(max(counts.values()), most) // unit * unit, 0, -unit):
@@ -306,17 +264,6 @@ def all_rounded_up(counts: Mapping[str, int], unit: int) -> Iterator[Choice]:
     """Round every request up to whole units, if a unit is more than one CPU."""
     if unit > 1:
         yield {(name, "cpu"): Quantity.from_value(-(-count // unit) * unit) for name, count in counts.items()}
-
-
-def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
-    """Give every container less CPU and memory, in steps of one sixteenth."""
-    for part in range(_PARTS - 1, 0, -1):
-        yield {
-            (each.name, name): _part(name, amount, part, unit)
-            for each in pod.all_containers
-            for name, amount in each.resources.requests.items()
-            if name in ("cpu", MEMORY)
-        }
 
 
 def without_a_resource(pod: StoredPod) -> Iterator[Choice]:
@@ -370,14 +317,6 @@ def normalized_memory_requests(pod: StoredPod) -> Iterator[Choice]:
     }
 
 
-def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
-    if name != "cpu":
-        return in_bytes(amount.value * part // _PARTS >> _MEBI << _MEBI)
-    if amount.is_integral_cpu:
-        return Quantity.from_value(max(amount.value * part // _PARTS // unit * unit, unit))
-    return Quantity.from_milli(amount.milli_value * part // _PARTS)
-
-
 class RequestingContainer(Record):
     """A container that requests resources, or the pod itself if the name is empty."""
 
@@ -398,28 +337,6 @@ def containers_to_change(replay: Replay, decision: Decision, resource: str) -> l
         own = RequestingContainer("", pod.resources.requests)
         return [*named, own] if own.requests.get(resource, _NOTHING).sign > 0 else named
     return [max(named or asking, key=lambda each: each.requests[resource])] if asking else []
-
-
-def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
-    """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
-    pod = replay.scenario.pod
-    requests = {each.name: each.resources.requests for each in pod.all_containers}
-    if pod.resources is not None:
-        requests[""] = pod.resources.requests
-    for choice in choices:
-        if not runs.allow():
-            return
-        amounts = (
-            Amount(name, resource, requests[name].get(resource, _NOTHING), after)
-            for (name, resource), after in choice.items()
-        )
-        change = RequestChange(tuple(each for each in amounts if each.differs))
-        runs.resources.update(each.resource for each in change.amounts)
-        admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
-        same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and runs.reaches(replay.scenario, admission):
-            yield change
-            return
 
 
 def amounts_below(tables: Mapping[int, MemoryNode], resource: str, most: int) -> list[int]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from cpuctl.engine.explain.searches.reductions import in_proportion
 from cpuctl.engine.explain.searches.requests import (
-    Choice,
     all_rounded_up,
     fewer_for_all,
-    in_bytes,
-    in_proportion,
     limited_cpus,
     normalized_memory_requests,
 )
+from cpuctl.engine.explain.searches.trials import Choice, in_bytes
 from tests.engine.explain.scenarios import named
 from tests.support.pods import app, init
 

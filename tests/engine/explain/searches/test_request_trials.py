@@ -9,7 +9,8 @@ import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
-from cpuctl.engine.explain.searches.requests import Choice, containers_to_change, first_admitted
+from cpuctl.engine.explain.searches.requests import containers_to_change
+from cpuctl.engine.explain.searches.trials import Choice, first_admitted
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.engine.explain.scenarios import EIGHT, TWO_NODES, divided, named, reported, scenario, whole

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.scenario import SearchBudget
+from cpuctl.engine.explain.searches.requests import nearest_requests
+from cpuctl.pods.model import Container
 from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     CORES,
@@ -18,6 +21,7 @@ from tests.engine.explain.scenarios import (
     SINGLE,
     TWO_NODES,
     cards,
+    decided,
     divided,
     memory_config,
     named,
@@ -39,6 +43,13 @@ DIVIDING: dict[str, Any] = {
 MEMORY = memory_config()
 TEN = with_memory(TWO_NODES, 10)
 PAGES = with_memory(TWO_NODES, 10, pages={1 << 11: 512})
+
+
+def half_a_cpu(name: str, memory: str) -> Container:
+    """Make a container without exclusive CPUs whose requests equal its limits."""
+    amounts = f"cpu=500m memory={memory}"
+    return app(amounts, amounts, name)
+
 
 CPUS = [
     Case(
@@ -189,20 +200,44 @@ OTHERS = [
         TEN,
         (named("a", whole(1, "one", "9Gi"), whole(1, "two", "9Gi")),),
         [{"one memory": "4608Mi", "two memory": "4608Mi"}],
-        8 + 2,
+        8 + 3,
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
-        "in proportion, then more memory, which the pod's containers share",
+        "in proportion, then more memory for all, as the pod's containers share it",
         TEN,
         (
             named("o", whole(5, memory="2Gi")),
             named("u", whole(5, memory="3Gi")),
             named("a", whole(4, "one", "6Gi"), whole(4, "two", "6Gi")),
         ),
-        [{"one": "2", "one memory": "3456Mi", "two": "1", "two memory": "2688Mi"}],
-        29,
+        [{"one": "2", "one memory": "3Gi", "two": "1", "two memory": "3Gi"}],
+        37,
         SINGLE | POD_SCOPE | MEMORY,
+    ),
+    Case(
+        "equal containers get equal amounts",
+        TEN,
+        (named("a", *(half_a_cpu(name, "7Gi") for name in "uvwxyz")),),
+        [{f"{name} memory": "3Gi" for name in "uvwxyz"}],
+        34,
+        SINGLE | MEMORY,
+    ),
+    Case(
+        "then one alone gets what its NUMA node has left",
+        TEN,
+        (named("a", *(half_a_cpu(name, "7Gi") for name in "uvwxy")),),
+        [{"u memory": "6Gi"} | {f"{name} memory": "3Gi" for name in "vwxy"}],
+        46,
+        SINGLE | MEMORY,
+    ),
+    Case(
+        "a container with little memory",
+        TEN,
+        (named("b", whole(4, memory="8Gi")), named("a", whole(9, "one", "2Mi"), whole(1, "two", "11Gi"))),
+        [{"one": "7", "one memory": "1Mi", "two memory": "9215Mi"}],
+        38,
+        SINGLE | MEMORY,
     ),
     Case(
         "a container's memory",
@@ -247,7 +282,7 @@ OTHERS = [
         TEN,
         (named("a", whole(32, memory="64Gi")),),
         [{"main": "8", "main memory": "9Gi"}],
-        15 + 15 + 14 + 25 + 3,
+        15 + 15 + 14 + 24,
         RESTRICTED | MEMORY,
     ),
 ]
@@ -257,6 +292,15 @@ OTHERS = [
 def test_what_is_tried_after_a_rejection(case: Case) -> None:
     replay = reported(scenario(case.info, *case.pods, devices=case.devices, **case.config))
     assert nearest(replay) == (case.found, case.runs)
+
+
+@pytest.mark.parametrize("bound", [14, 30, 34])
+def test_raising_leaves_enough_runs_to_verify_what_is_found(bound: int) -> None:
+    pods = named("a", *(half_a_cpu(name, "7Gi") for name in "uvwxyz"))
+    replay = reported(scenario(TEN, pods, **SINGLE | MEMORY))
+    runs = SearchBudget(bound=bound)
+    assert len(list(nearest_requests(replay, decided(replay), runs))) == 1
+    assert runs.allow(len(replay.scenario.pods))
 
 
 def test_a_part_of_a_cpu_is_not_tried_and_the_pod_gets_more() -> None:

@@ -1,0 +1,103 @@
+"""Less of everything, for pods that no change of a single request admits.
+
+All containers get less CPU and memory in proportion, then as much more as the node allows: all containers
+together, so that equal ones stay equal, then each alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cpuctl.engine.cpu.manager import request_step
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
+from cpuctl.engine.explain.searches.changes import Amount, RequestChange
+from cpuctl.engine.explain.searches.trials import Choice, first_admitted, highest_admitted, in_bytes
+from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.pods.model import StoredPod
+from cpuctl.quantity import Quantity
+
+_MEBI = 20
+_PARTS = 16
+
+
+def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
+    """Give every container less CPU and memory, in steps of one sixteenth."""
+    for part in range(_PARTS - 1, 0, -1):
+        yield {
+            (each.name, name): _part(name, amount, part, unit)
+            for each in pod.all_containers
+            for name, amount in each.resources.requests.items()
+            if name in ("cpu", MEMORY)
+        }
+
+
+def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
+    if name != "cpu":
+        return in_bytes(amount.value * part // _PARTS >> _MEBI << _MEBI)
+    if amount.is_integral_cpu:
+        return Quantity.from_value(max(amount.value * part // _PARTS // unit * unit, unit))
+    return Quantity.from_milli(amount.milli_value * part // _PARTS)
+
+
+def raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
+    """Raise reduced requests again as far as the pod is still admitted: CPUs first, then memory."""
+    for resource in ("cpu", MEMORY):
+        change = _raised(replay, change, [each for each in change.amounts if each.resource == resource], runs)
+        same = [each for each in change.amounts if each.resource == resource]
+        for amount in same if len(same) > 1 else ():
+            change = _raised(replay, change, [amount], runs, least=_worthwhile(amount))
+    return change
+
+
+def _worthwhile(amount: Amount) -> int:
+    """Return by how many steps to raise one request at least; a little more is not worth unequal requests."""
+    return max((amount.after.value >> _MEBI) // _PARTS, 1) if amount.resource == MEMORY else 1
+
+
+def _raised(
+    replay: Replay, change: RequestChange, amounts: Sequence[Amount], runs: SearchBudget, least: int = 1
+) -> RequestChange:
+    """Raise some amounts of a change together, by at least *least* steps, if the pod is still admitted."""
+    unit = request_step(replay.before.cpu.policy)
+    longest = max((_steps_below(each, unit) for each in amounts), default=0)
+    current = longest + 1
+    # What is found has to be verified within the bound, too.
+    if not amounts or not runs.affords(current.bit_length() + 2 + len(replay.scenario.pods)):
+        return change
+    reduced = {(each.container, each.resource): each.after for each in change.amounts}
+
+    def attempt(count: int) -> RequestChange | None:
+        larger = {(each.container, each.resource): _larger(each, count, longest, unit) for each in amounts}
+        return next(first_admitted(replay, [{**reduced, **larger}], runs), None)
+
+    if least < current:
+        raised_least = attempt(least)
+        if raised_least is None:
+            return change
+        change = raised_least
+    return attempt(current) or highest_admitted(attempt, least, current) or change
+
+
+def _steps_below(amount: Amount, unit: int) -> int:
+    """Count the steps from a reduced request that stay below the current one; parts of CPUs have none."""
+    if not _whole(amount):
+        return 0
+    return max(amount.before.value - amount.after.value - 1, 0) // _step(amount, unit)
+
+
+def _larger(amount: Amount, count: int, longest: int, unit: int) -> Quantity:
+    """Raise a request in proportion by *count* of the *longest* steps; to the current one with one more."""
+    if count > longest:
+        return amount.before
+    if not _whole(amount):
+        return amount.after
+    steps = _steps_below(amount, unit) * count // longest
+    return Quantity.from_value(amount.after.value + steps * _step(amount, unit), amount.after.format)
+
+
+def _whole(amount: Amount) -> bool:
+    return amount.resource == MEMORY or (amount.before.is_integral_cpu and amount.after.is_integral_cpu)
+
+
+def _step(amount: Amount, unit: int) -> int:
+    return 1 << _MEBI if amount.resource == MEMORY else unit

@@ -1,0 +1,61 @@
+"""Trials of changed requests on the node that the pod found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
+from cpuctl.engine.explain.searches.changes import Amount, RequestChange
+from cpuctl.quantity import Format, Quantity
+
+Choice = Mapping[tuple[str, str], Quantity]
+"""The requests to try instead, by container (empty for the pod itself) and resource."""
+_NOTHING = Quantity()
+
+
+def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
+    """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
+    pod = replay.scenario.pod
+    requests = {each.name: each.resources.requests for each in pod.all_containers}
+    if pod.resources is not None:
+        requests[""] = pod.resources.requests
+    for choice in choices:
+        if not runs.allow():
+            return
+        amounts = (
+            Amount(name, resource, requests[name].get(resource, _NOTHING), after)
+            for (name, resource), after in choice.items()
+        )
+        change = RequestChange(tuple(each for each in amounts if each.differs))
+        if is_admitted(replay, change, runs):
+            yield change
+            return
+
+
+def is_admitted(replay: Replay, change: RequestChange, runs: SearchBudget) -> bool:
+    """Return whether a pod with changed requests is admitted in the same QoS class."""
+    pod = replay.scenario.pod
+    runs.resources.update(each.resource for each in change.amounts)
+    admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
+    same_class = admission.qos.qos_class is replay.admission.qos.qos_class
+    return bool(change.amounts) and same_class and runs.reaches(replay.scenario, admission)
+
+
+def highest_admitted(
+    attempt: Callable[[int], RequestChange | None], fits: int, most: int
+) -> RequestChange | None:
+    """Bisect the numbers above *fits* and below *most*, and return the change for the highest that fits.
+
+    *attempt* returns the change for a number, or None if the pod is not admitted with it.
+    """
+    best: RequestChange | None = None
+    while most - fits > 1:
+        middle = (fits + most) // 2
+        change = attempt(middle)
+        best, fits, most = (best, fits, middle) if change is None else (change, middle, most)
+    return best
+
+
+def in_bytes(amount: int) -> Quantity:
+    """Return a number of bytes as a quantity."""
+    return Quantity.from_value(amount, Format.BINARY_SI)

@@ -292,6 +292,10 @@ class Search(TypedDict):
     """Choices that were excluded from the search."""
     resources: list[str]
     """The resources of which other requests were tried."""
+    alone: list[str]
+    """Those of which the request alone was changed."""
+    inProportion: list[str]
+    """Those of which less was requested together, in proportion."""
     sharesCPUs: bool
     """Whether a change would help, but with CPUs that are reserved or another pod's."""
     notStarted: list[str]

@@ -133,6 +133,34 @@ def test_less_memory_is_proposed_if_huge_pages_are_insufficient(cpuctl: Cpuctl, 
     assert changes(answer) == [("spec.template.spec.domain.memory.guest", "64Gi", "40Gi")]
 
 
+SINGLE_NUMA = (
+    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-version", "1.35"),
+    *("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml"),
+)
+
+
+def sized(cores: int, memory: str) -> dict[str, Any]:
+    cpu = {"cores": cores, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}
+    return machine({"cpu": cpu, "memory": {"guest": memory}})
+
+
+def test_fewer_cores_and_less_memory_are_proposed_together_if_neither_is_enough(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """No NUMA node has 4Gi for pods, and 8 cores and the emulator thread are an odd number of CPUs."""
+    given = written(tmp_path, sized(8, "4Gi"))
+    answer = json.loads(cpuctl("explain", *SINGLE_NUMA, "-f", given, "-o", "json").out)
+    below = "spec.template.spec.domain"
+    assert changes(answer) == [(f"{below}.cpu.cores", "8", "7"), (f"{below}.memory.guest", "4Gi", "3065Mi")]
+    for cores, memory, code in ((7, "3065Mi", 0), (7, "3066Mi", 3), (8, "3065Mi", 3)):
+        assert cpuctl("plan", *SINGLE_NUMA, "-f", written(tmp_path, sized(cores, memory))).code == code
+
+
+def test_what_was_tried_in_vain_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    result = cpuctl("explain", *SINGLE_NUMA, "-f", written(tmp_path, sized(8, "100Gi")))
+    assert "other requests: cpu alone, cpu and memory in proportion " in result.out
+
+
 def test_devices_that_virt_handler_offers_need_no_description(cpuctl: Cpuctl) -> None:
     result = cpuctl("plan", *NODE, "--cpu-manager-policy=static --reserved-cpus=0,20", "-f", GUEST)
     assert result.code == 0, result

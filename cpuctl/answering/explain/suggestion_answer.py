@@ -96,6 +96,8 @@ def search_answer(search: Search) -> answers.Search:
         "complete": search.complete,
         "excluded": search.left_out,
         "resources": list(search.resources),
+        "alone": list(search.alone),
+        "inProportion": list(search.in_proportion),
         "sharesCPUs": search.shared,
         "notStarted": list(search.unstarted),
     }

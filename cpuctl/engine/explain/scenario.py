@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
@@ -64,9 +64,9 @@ class SearchBudget:
     """A count of engine runs, one per pod, up to a ``bound``; ``cut`` is set if more would be needed.
 
     ``left_out`` names choices that were deliberately not tried, ``resources`` those of which other requests
-    were tried. ``shared``: a choice would help, but CPUs would be reserved or another pod's. ``unstarted``
-    are settings with which the kubelet rejects its state files. *tick* is called for every run, to report
-    progress.
+    were tried, among them those tried ``alone`` and those reduced together ``in_proportion``. ``shared``: a
+    choice would help, but CPUs would be reserved or another pod's. ``unstarted`` are settings with which the
+    kubelet rejects its state files. *tick* is called for every run, to report progress.
     """
 
     def __init__(self, *, bound: int = sys.maxsize, tick: Callable[[], None] = lambda: None) -> None:
@@ -78,6 +78,8 @@ class SearchBudget:
         self.shared = False
         self.unstarted: list[str] = []
         self.resources: set[str] = set()
+        self.alone: set[str] = set()
+        self.in_proportion: set[str] = set()
 
     def allow(self, wanted: int = 1) -> bool:
         """Return whether *wanted* more runs stay within the bound."""
@@ -87,6 +89,17 @@ class SearchBudget:
     def affords(self, wanted: int) -> bool:
         """Return whether *wanted* more runs would stay within the bound, for runs that can be omitted."""
         return self.made + wanted <= self.bound
+
+    def note(self, resources: Collection[str]) -> None:
+        """Note that other requests for some resources are tried, at the same time."""
+        self.resources.update(resources)
+        if len(resources) == 1:
+            self.alone.update(resources)
+
+    def note_in_proportion(self, resources: Collection[str]) -> None:
+        """Note that less of some resources is tried, in proportion."""
+        self.resources.update(resources)
+        self.in_proportion.update(resources)
 
     def reaches(self, scenario: Scenario, admission: Admission) -> bool:
         """Return whether a decision meets the goal, and note if only shared CPUs are in the way."""

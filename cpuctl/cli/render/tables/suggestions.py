@@ -116,15 +116,21 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
     """Describe what was tried in vain."""
     match search["kind"]:
         case "request":
-            resources = ", ".join(search["resources"])
-            how = ", each alone or all in proportion" if len(search["resources"]) > 1 else ""
-            return f"other requests: {resources}{how}"
+            return f"other requests: {_resources_tried(search)}"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
             more = ", memoryManagerPolicy None, each alone" * memory
             return f"any other topology policy, scope or option{more}"
         case kind:
             return _KINDS[kind]
+
+
+def _resources_tried(search: Search) -> str:
+    """Name the resources of which other requests were tried, and how if there is a choice."""
+    alone, together = search["alone"], search["inProportion"]
+    ways = [f"{' or '.join(alone)} alone"] if alone else []
+    ways += [f"{' and '.join(together)} in proportion"] if together else []
+    return ", ".join(ways if len(search["resources"]) > 1 and ways else search["resources"])
 
 
 def _without_success(search: Search, wanted: str) -> str:

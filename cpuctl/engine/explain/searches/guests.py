@@ -1,19 +1,24 @@
 """Changed fields of a virtual machine with which its launcher pod would be admitted.
 
 Users do not set the requests of a guest's container: KubeVirt computes them. So fields of the guest are
-changed, and the pod that results is tried on the node that the original pod found.
+changed, and the pod that results is tried on the node that the original pod found. If no single change is
+enough, the guest gets fewer cores (or sockets) and less memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import gcd
 
+from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.offers import memory_requested
 from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, FieldChange, RequestChange
+from cpuctl.engine.explain.searches.reductions import PARTS
 from cpuctl.engine.explain.searches.requests import amounts_below
+from cpuctl.engine.explain.searches.trials import highest_admitted, is_admitted
 from cpuctl.engine.memory.tables import MEMORY, is_memory
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.launcher_pod import COMPUTE, pods_of_machine
@@ -50,32 +55,100 @@ def guest_changes(
     verdict = replay.admission.verdict
     reason = verdict.reason if isinstance(verdict, Rejected) else ""
     resource = reason.removeprefix(OUT_OF) if reason.startswith(OUT_OF) else ""
-    ways: list[Iterable[_Variant]] = []
+    ways: list[tuple[str, Iterable[_Variant]]] = []
     if resource == "cpu" or (not resource and decision.provider in ("cpu", "")):
         emulator = ([variant] for variant in _emulator(machine))
-        ways += (*emulator, _vcpus(machine, replay, -1), _vcpus(machine, replay, 1), _io_threads(machine))
+        cpus = (*emulator, _vcpus(machine, replay, -1), _vcpus(machine, replay, 1), _io_threads(machine))
+        ways += (("cpu", variants) for variants in cpus)
     if is_memory(resource) or (not resource and decision.provider in ("memory", "")):
-        ways.append(_less_memory(machine, replay, decision))
-    for variants in ways:
-        yield from _first_admitted(replay, machine, variants, runs)
+        ways.append((_resource(machine.guest), _less_memory(machine, replay, decision)))
+    found = False
+    for name, variants in ways:
+        for change in _first_admitted(replay, machine, variants, name, runs):
+            found = True
+            yield change
+    if ways and not found:
+        yield from _less_of_both(replay, machine, runs)
 
 
 def _first_admitted(
-    replay: Replay, machine: VirtualMachine, variants: Iterable[_Variant], runs: SearchBudget
+    replay: Replay, machine: VirtualMachine, variants: Iterable[_Variant], resource: str, runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    pod = replay.scenario.pod
     for variant in variants:
-        if any(refusals(variant.guest, machine.cluster)):
-            continue
-        if not runs.allow():
-            return
-        change = RequestChange(tuple(_amounts(pod, machine._replace(guest=variant.guest))), variant.fields)
-        runs.resources.update(each.resource for each in change.amounts)
-        admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
-        same_class = admission.qos.qos_class is replay.admission.qos.qos_class
-        if change.amounts and same_class and runs.reaches(replay.scenario, admission):
+        runs.note({resource})
+        if change := _admitted(replay, machine, variant, runs):
             yield change
             return
+
+
+def _admitted(
+    replay: Replay, machine: VirtualMachine, variant: _Variant, runs: SearchBudget
+) -> RequestChange | None:
+    """Return the change to another guest if KubeVirt accepts it and its pod is admitted."""
+    if any(refusals(variant.guest, machine.cluster)) or not runs.allow():
+        return None
+    amounts = _amounts(replay.scenario.pod, machine._replace(guest=variant.guest))
+    change = RequestChange(tuple(amounts), variant.fields)
+    return change if is_admitted(replay, change, runs) else None
+
+
+class _Smaller(Record):
+    """A guest of which the pod is admitted: with so many cores (or sockets), and so many bytes less."""
+
+    count: int
+    less: int
+    change: RequestChange
+
+
+def _less_of_both(replay: Replay, machine: VirtualMachine, runs: SearchBudget) -> Iterator[RequestChange]:
+    """Reduce cores (or sockets) and memory in proportion, then raise each again as far as possible."""
+    now, step = _count(machine.guest), _step(replay, machine.guest)
+    for part in range(PARTS - 1, 0, -1):
+        most = max(now * part // PARTS, 1)
+        less = _part(machine.guest, PARTS - part)
+        for count in range(most, max(most - step, 0), -1):
+            if smaller := _smaller(replay, machine, count, less, runs):
+                yield _raised(replay, machine, smaller, runs).change
+                return
+
+
+def _raised(replay: Replay, machine: VirtualMachine, found: _Smaller, runs: SearchBudget) -> _Smaller:
+    step, unit = _step(replay, machine.guest), _unit(machine.guest)
+    # More cores add to the memory that the pod needs beyond the guest's.
+    less = found.less + _part(machine.guest, 1)
+
+    def with_more_cores(steps: int) -> _Smaller | None:
+        return _smaller(replay, machine, found.count + steps * step, less, runs)
+
+    steps = (_count(machine.guest) - found.count) // step
+    wider = highest_admitted(with_more_cores, 0, steps + 1) or found
+
+    def with_more_memory(units: int) -> _Smaller | None:
+        return _smaller(replay, machine, wider.count, wider.less - units * unit, runs)
+
+    return highest_admitted(with_more_memory, 0, wider.less // unit + 1) or wider
+
+
+def _smaller(
+    replay: Replay, machine: VirtualMachine, count: int, less: int, runs: SearchBudget
+) -> _Smaller | None:
+    variant = _Variant(machine.guest, ())
+    if count != _count(machine.guest):
+        variant = _with_count(machine, count)
+    if less:
+        smaller = _with_less(machine._replace(guest=variant.guest), less)
+        if smaller is None:
+            return None
+        variant = _Variant(smaller.guest, (*variant.fields, *smaller.fields))
+        runs.note_in_proportion({"cpu", _resource(machine.guest)})
+    change = _admitted(replay, machine, variant, runs)
+    return None if change is None else _Smaller(count, less, change)
+
+
+def _step(replay: Replay, guest: Guest) -> int:
+    """Return the step in which cores (or sockets) grow if the node allocates whole cores."""
+    unit = request_step(replay.before.cpu.policy)
+    return unit // gcd(unit, max(guest.topology.vcpus // max(_count(guest), 1), 1))
 
 
 def _amounts(pod: StoredPod, machine: VirtualMachine) -> Iterator[Amount]:
@@ -108,12 +181,25 @@ def _emulator(machine: VirtualMachine) -> Iterator[_Variant]:
 
 def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Variant]:
     """Remove or add cores or sockets one by one, up to the CPUs of the node."""
-    topology = machine.guest.topology
-    name = "cores" if topology.cores >= topology.sockets else "sockets"
-    now: int = getattr(topology, name)
+    topology, now = machine.guest.topology, _count(machine.guest)
     most = replay.before.topology.cpus.bit_count() // max(topology.vcpus // max(now, 1), 1)
     for count in range(min(now - 1, most), 0, -1) if step < 0 else range(now + 1, most + 1):
-        yield _with_topology(machine, topology._replace(**{name: count}), name)
+        yield _with_count(machine, count)
+
+
+def _counted(guest: Guest) -> str:
+    """Name what is changed: cores or sockets, of which there are more."""
+    return "cores" if guest.topology.cores >= guest.topology.sockets else "sockets"
+
+
+def _count(guest: Guest) -> int:
+    count: int = getattr(guest.topology, _counted(guest))
+    return count
+
+
+def _with_count(machine: VirtualMachine, count: int) -> _Variant:
+    name = _counted(machine.guest)
+    return _with_topology(machine, machine.guest.topology._replace(**{name: count}), name)
 
 
 def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _Variant:
@@ -149,14 +235,32 @@ def _io_threads(machine: VirtualMachine) -> Iterator[_Variant]:
 
 def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) -> Iterator[_Variant]:
     """Reduce the guest's memory by the surplus, down to what some set of NUMA nodes has."""
-    guest, pod = machine.guest, replay.scenario.pod
-    resource = f"hugepages-{guest.page_size}" if guest.page_size else MEMORY
+    pod, resource = replay.scenario.pod, _resource(machine.guest)
     requested = next(each for each in pod.containers if each.name == COMPUTE).resources.requests.get(
         resource, _NOTHING
     )
     for less in _surplus(replay, decision, resource, requested.value):
         if variant := _with_less(machine, less):
             yield variant
+
+
+def _resource(guest: Guest) -> str:
+    """Name the resource that is the guest's memory."""
+    return f"hugepages-{guest.page_size}" if guest.page_size else MEMORY
+
+
+def _unit(guest: Guest) -> int:
+    """Return the bytes in which the guest's memory changes."""
+    page = page_bytes(guest)
+    return page.value if page is not None else _MEBI
+
+
+def _part(guest: Guest, parts: int) -> int:
+    """Return some sixteenths of the guest's memory, rounded up to whole units."""
+    sizes = (guest.memory, guest.requests.get(MEMORY), guest.limits.get(MEMORY))
+    memory = next((size.value for size in sizes if size is not None), 0)
+    unit = _unit(guest)
+    return -(-memory * parts // (PARTS * unit)) * unit
 
 
 def _surplus(replay: Replay, decision: Decision, resource: str, requested: int) -> Iterator[int]:
@@ -175,8 +279,7 @@ def _surplus(replay: Replay, decision: Decision, resource: str, requested: int) 
 
 def _with_less(machine: VirtualMachine, less: int) -> _Variant | None:
     """Reduce every memory amount that is set by *less* bytes, rounded up to whole units."""
-    guest, page = machine.guest, page_bytes(machine.guest)
-    unit = page.value if page is not None else _MEBI
+    guest, unit = machine.guest, _unit(machine.guest)
     less = -(-less // unit) * unit
     requests, limits = dict(guest.requests), dict(guest.limits)
     fields: list[FieldChange] = []

@@ -16,13 +16,23 @@ from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 
+PARTS = 16
+"""In how many steps requests are reduced in proportion."""
 _MEBI = 20
-_PARTS = 16
+
+
+def less_of_all(replay: Replay, runs: SearchBudget) -> Iterator[RequestChange]:
+    """Yield the requests that are admitted with less CPU and memory for every container, if some are."""
+    pod = replay.scenario.pod
+    choices = list(in_proportion(pod, request_step(replay.before.cpu.policy)))
+    runs.note_in_proportion({resource for choice in choices for _, resource in choice})
+    for change in first_admitted(replay, choices, runs):
+        yield _raised(replay, change, runs)
 
 
 def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
     """Give every container less CPU and memory, in steps of one sixteenth."""
-    for part in range(_PARTS - 1, 0, -1):
+    for part in range(PARTS - 1, 0, -1):
         yield {
             (each.name, name): _part(name, amount, part, unit)
             for each in pod.all_containers
@@ -33,28 +43,30 @@ def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
 
 def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
     if name != "cpu":
-        return in_bytes(amount.value * part // _PARTS >> _MEBI << _MEBI)
+        return in_bytes(amount.value * part // PARTS >> _MEBI << _MEBI)
     if amount.is_integral_cpu:
-        return Quantity.from_value(max(amount.value * part // _PARTS // unit * unit, unit))
-    return Quantity.from_milli(amount.milli_value * part // _PARTS)
+        return Quantity.from_value(max(amount.value * part // PARTS // unit * unit, unit))
+    return Quantity.from_milli(amount.milli_value * part // PARTS)
 
 
-def raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
+def _raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
     """Raise reduced requests again as far as the pod is still admitted: CPUs first, then memory."""
     for resource in ("cpu", MEMORY):
-        change = _raised(replay, change, [each for each in change.amounts if each.resource == resource], runs)
+        change = _raised_alike(
+            replay, change, [each for each in change.amounts if each.resource == resource], runs
+        )
         same = [each for each in change.amounts if each.resource == resource]
         for amount in same if len(same) > 1 else ():
-            change = _raised(replay, change, [amount], runs, least=_worthwhile(amount))
+            change = _raised_alike(replay, change, [amount], runs, least=_worthwhile(amount))
     return change
 
 
 def _worthwhile(amount: Amount) -> int:
     """Return by how many steps to raise one request at least; a little more is not worth unequal requests."""
-    return max((amount.after.value >> _MEBI) // _PARTS, 1) if amount.resource == MEMORY else 1
+    return max((amount.after.value >> _MEBI) // PARTS, 1) if amount.resource == MEMORY else 1
 
 
-def _raised(
+def _raised_alike(
     replay: Replay, change: RequestChange, amounts: Sequence[Amount], runs: SearchBudget, least: int = 1
 ) -> RequestChange:
     """Raise some amounts of a change together, by at least *least* steps, if the pod is still admitted."""

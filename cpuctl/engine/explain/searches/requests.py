@@ -18,7 +18,7 @@ from cpuctl.engine.explain.offers import LISTED_NODES, memory_requested, whole_c
 from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import RequestChange
-from cpuctl.engine.explain.searches.reductions import in_proportion, raised
+from cpuctl.engine.explain.searches.reductions import less_of_all
 from cpuctl.engine.explain.searches.trials import Choice, first_admitted, highest_admitted, in_bytes
 from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
 from cpuctl.engine.outcome import Rejected
@@ -60,8 +60,7 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
     if decision.provider == "memory" or decision.rule is Rule.MASK_INEQUALITY:
         found += _other_memory(replay, decision, runs)
     found = found or list(_without_a_resource(replay, runs))
-    for change in found or first_admitted(replay, in_proportion(pod, _unit(replay)), runs):
-        yield change if found else raised(replay, change, runs)
+    yield from found or less_of_all(replay, runs)
 
 
 def _fitting(

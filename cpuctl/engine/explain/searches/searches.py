@@ -204,9 +204,9 @@ class Search(NamedTuple):
     """The search for one kind of change: what was found, in how many runs of the engine.
 
     ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
-    ``left_out``. ``resources`` are those of which other requests were tried. ``shared``: a change would help,
-    but then pods would have CPUs that are reserved or another pod's. ``unstarted`` are settings with which
-    the kubelet rejects its state files.
+    ``left_out``. ``resources`` are those of which other requests were tried, ``alone`` or ``in_proportion``.
+    ``shared``: a change would help, but then pods would have CPUs that are reserved or another pod's.
+    ``unstarted`` are settings with which the kubelet rejects its state files.
     """
 
     kind: ChangeKind
@@ -216,6 +216,8 @@ class Search(NamedTuple):
     complete: bool
     left_out: str
     resources: tuple[str, ...]
+    alone: tuple[str, ...]
+    in_proportion: tuple[str, ...]
     shared: bool
     unstarted: tuple[str, ...]
 
@@ -275,6 +277,8 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         complete=not runs.cut,
         left_out=runs.left_out,
         resources=tuple(sorted(runs.resources)),
+        alone=tuple(sorted(runs.alone)),
+        in_proportion=tuple(sorted(runs.in_proportion)),
         shared=runs.shared,
         unstarted=tuple(runs.unstarted),
     )

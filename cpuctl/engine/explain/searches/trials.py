@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
@@ -11,6 +12,7 @@ from cpuctl.quantity import Format, Quantity
 Choice = Mapping[tuple[str, str], Quantity]
 """The requests to try instead, by container (empty for the pod itself) and resource."""
 _NOTHING = Quantity()
+Found = TypeVar("Found")
 
 
 def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
@@ -27,6 +29,7 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
             for (name, resource), after in choice.items()
         )
         change = RequestChange(tuple(each for each in amounts if each.differs))
+        runs.note({each.resource for each in change.amounts})
         if is_admitted(replay, change, runs):
             yield change
             return
@@ -35,24 +38,21 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 def is_admitted(replay: Replay, change: RequestChange, runs: SearchBudget) -> bool:
     """Return whether a pod with changed requests is admitted in the same QoS class."""
     pod = replay.scenario.pod
-    runs.resources.update(each.resource for each in change.amounts)
     admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
     same_class = admission.qos.qos_class is replay.admission.qos.qos_class
     return bool(change.amounts) and same_class and runs.reaches(replay.scenario, admission)
 
 
-def highest_admitted(
-    attempt: Callable[[int], RequestChange | None], fits: int, most: int
-) -> RequestChange | None:
-    """Bisect the numbers above *fits* and below *most*, and return the change for the highest that fits.
+def highest_admitted(attempt: Callable[[int], Found | None], fits: int, most: int) -> Found | None:
+    """Bisect the numbers above *fits* and below *most*, and return what *attempt* finds for the highest.
 
-    *attempt* returns the change for a number, or None if the pod is not admitted with it.
+    It returns None for numbers with which the pod is not admitted.
     """
-    best: RequestChange | None = None
+    best: Found | None = None
     while most - fits > 1:
         middle = (fits + most) // 2
-        change = attempt(middle)
-        best, fits, most = (best, fits, middle) if change is None else (change, middle, most)
+        found = attempt(middle)
+        best, fits, most = (best, fits, middle) if found is None else (found, middle, most)
     return best
 
 

@@ -235,6 +235,8 @@ class RequestChange(TypedDict):
     """Different requests, and limits if they were equal to the requests."""
 
     amounts: list[Amount]
+    allPodsOf: NotRequired[str]
+    """The workload whose template is changed, so that all of its pods here request less or more."""
     fields: NotRequired[list[FieldChange]]
     """What to change in the KubeVirt virtual machine from which these requests are derived."""
 

@@ -28,6 +28,7 @@ AskWith = Callable[[Sequence[str]], str]
 _THE_POD = "spec.resources"
 _FLAGS = {
     "cpuManagerPolicyOptions": "--cpu-manager-policy-options",
+    "maxPods": "--max-pods",
     "memoryManagerPolicy": "--memory-manager-policy",
     "topologyManagerPolicy": "--topology-manager-policy",
     "topologyManagerPolicyOptions": "--topology-manager-policy-options",
@@ -122,6 +123,8 @@ def _change(change: Change) -> answers.Change:
 
 def _request_change(change: RequestChange) -> answers.RequestChange:
     amounts = [_amount(amount) for amount in change.amounts]
+    if change.template_of:
+        return {"amounts": amounts, "allPodsOf": change.template_of}
     if not change.fields:
         return {"amounts": amounts}
     fields: list[answers.FieldChange] = [
@@ -165,9 +168,10 @@ def _request_change_text(change: RequestChange) -> str:
         now = "unchanged, but written this way" if each.after == each.before else f"now {each.before}"
         after = f"{each.resource} {each.after}" if each.after.sign else f"no {each.resource}"
         by_container.setdefault(each.container, []).append(f"{after} ({now})")
-    return "; ".join(
+    text = "; ".join(
         f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()
     )
+    return f"{text}, in all pods of {change.template_of}" if change.template_of else text
 
 
 def _command(change: Change, ask_with: AskWith) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection
+from functools import cached_property
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
@@ -52,12 +53,29 @@ class Scenario(Record):
         """The pod to explain."""
         return self.pods[self.position]
 
+    @cached_property
+    def replicas(self) -> tuple[int, ...]:
+        """The positions of the pods made from the same template as the pod: they change together with it."""
+        pod = self.pod
+        if not pod.owner or self.restarted:
+            return (self.position,)
+        template = _template(pod)
+        return tuple(
+            at
+            for at, each in enumerate(self.pods)
+            if each.owner == pod.owner and each.namespace == pod.namespace and _template(each) == template
+        )
+
     def incoming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
         """Return the pods as they arrive at a started node, and the position of the one to explain."""
         if not self.together or node.what_if is None:
             return self.pods, self.position
         pods = tuple(node.in_order(self.pods))
         return pods, [pod.uid for pod in pods].index(self.pod.uid)
+
+
+def _template(pod: StoredPod) -> tuple[object, ...]:
+    return pod.resources, *((each.name, each.resources) for each in pod.all_containers)
 
 
 class SearchBudget:
@@ -133,6 +151,14 @@ class Replay(Record):
     def before(self) -> Node:
         """The node when the pod to explain arrived, before the cleanup that its arrival causes."""
         return self.nodes_before[-1]
+
+    @property
+    def earlier_replicas(self) -> tuple[int, ...]:
+        """The positions of earlier pods of the same template, as far back as a replay can be resumed."""
+        if self.rearranged:
+            return ()
+        last = self.scenario.position
+        return tuple(at for at in self.scenario.replicas if 0 < last - at < len(self.nodes_before))
 
     @property
     def admission(self) -> Admission:

@@ -117,6 +117,8 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
     match search["kind"]:
         case "request":
             return f"other requests: {_resources_tried(search)}"
+        case "setting" if document["pod"].get("reason") == "OutOfpods":
+            return "a higher maxPods"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
             more = ", memoryManagerPolicy None, each alone" * memory

@@ -47,10 +47,14 @@ class FieldChange(Record):
 
 
 class RequestChange(Record):
-    """Changed requests, and limits if set; ``fields`` of a virtual machine that result in them."""
+    """Changed requests, and limits if set; ``fields`` of a virtual machine that result in them.
+
+    ``template_of`` is the workload whose pods in the scenario are all changed, empty if it is only one pod.
+    """
 
     amounts: tuple[Amount, ...]
     fields: tuple[FieldChange, ...] = ()
+    template_of: str = ""
 
     @property
     def kind(self) -> ChangeKind:
@@ -58,9 +62,10 @@ class RequestChange(Record):
         return ChangeKind.REQUEST
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """Return the scenario with the changed requests of the pod."""
+        """Return the scenario with the changed requests of the pod, and of all pods of its template."""
         pods = list(scenario.pods)
-        pods[scenario.position] = self.changed_pod(scenario.pod)
+        for at in scenario.replicas:
+            pods[at] = self.changed_pod(pods[at])
         return replace(scenario, pods=tuple(pods))
 
     def changed_pod(self, pod: StoredPod) -> StoredPod:

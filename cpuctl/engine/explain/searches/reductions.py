@@ -11,7 +11,13 @@ from collections.abc import Iterator, Sequence
 from cpuctl.engine.cpu.manager import request_step
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
-from cpuctl.engine.explain.searches.trials import Choice, first_admitted, highest_admitted, in_bytes
+from cpuctl.engine.explain.searches.trials import (
+    Choice,
+    first_admitted,
+    highest_admitted,
+    in_bytes,
+    pods_again,
+)
 from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
@@ -74,7 +80,8 @@ def _raised_alike(
     longest = max((_steps_below(each, unit) for each in amounts), default=0)
     current = longest + 1
     # What is found has to be verified within the bound, too.
-    if not amounts or not runs.affords(current.bit_length() + 2 + len(replay.scenario.pods)):
+    trials = (current.bit_length() + 2) * pods_again(replay)
+    if not amounts or not runs.affords(trials + len(replay.scenario.pods)):
         return change
     reduced = {(each.container, each.resource): each.after for each in change.amounts}
 

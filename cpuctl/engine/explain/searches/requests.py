@@ -96,8 +96,15 @@ def _counted(replay: Replay, decision: Decision, resource: str) -> list[Requesti
     return containers_to_change(replay, decision, resource)
 
 
-def _less(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterable[Quantity]:
-    """Return smaller requests that may fit, the largest first."""
+def _less(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterator[Quantity]:
+    """Yield smaller requests that may fit, the largest first: pods of one template share what is short."""
+    pods = len(_admitted_replicas(replay)) + 1
+    while pods:
+        yield from _less_by(replay, asker, resource, -(-short // pods))
+        pods //= 2
+
+
+def _less_by(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterable[Quantity]:
     before = asker.requests[resource]
     if resource in replay.before.devices.pools:
         return [Quantity.from_value(before.value - short)]
@@ -145,7 +152,8 @@ def _limited(replay: Replay, left: int, runs: SearchBudget) -> Iterator[RequestC
         choice = {(name, "cpu"): Quantity.from_milli(count) for name, count in after.items()}
         return next(first_admitted(replay, [choice], runs), None)
 
-    best = highest_admitted(attempt, 0, min(max(counts.values()), left) + 1)
+    most = max(counts.values()) if replay.earlier_replicas else min(max(counts.values()), left)
+    best = highest_admitted(attempt, 0, most + 1)
     if best is not None:
         yield best
 
@@ -206,6 +214,9 @@ def _other_memory(replay: Replay, decision: Decision, runs: SearchBudget) -> Ite
 def _other_amounts(
     replay: Replay, asker: RequestingContainer, decision: Decision, resource: str, runs: SearchBudget
 ) -> Iterator[RequestChange]:
+    if replay.earlier_replicas:
+        yield from _shared_memory(replay, asker, resource, runs)
+        return
     tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
     # Hints for the whole pod are for the amount that its containers need at the same time.
@@ -218,6 +229,25 @@ def _other_amounts(
         others = (other - of_others for other in amounts if other > of_others)
         choices = ({(asker.name, resource): in_bytes(other)} for other in others)
         yield from first_admitted(replay, choices, runs)
+
+
+def _shared_memory(
+    replay: Replay, asker: RequestingContainer, resource: str, runs: SearchBudget
+) -> Iterator[RequestChange]:
+    """Bisect the request (in Mi) of all pods of a template: what one gets less is free for the next."""
+
+    def attempt(mebi: int) -> RequestChange | None:
+        choice = {(asker.name, resource): in_bytes(mebi << _MEBI)}
+        return next(first_admitted(replay, [choice], runs), None)
+
+    if best := highest_admitted(attempt, 0, asker.requests[resource].value >> _MEBI):
+        yield best
+
+
+def _admitted_replicas(replay: Replay) -> list[str]:
+    """List the UIDs of earlier pods of the same template that were admitted."""
+    pods = (replay.scenario.pods[at].uid for at in replay.earlier_replicas)
+    return [uid for uid in pods if uid in replay.admitted]
 
 
 def _most_left(replay: Replay, asker: RequestingContainer, resource: str) -> int:
@@ -238,11 +268,13 @@ def _without_a_resource(replay: Replay, runs: SearchBudget) -> Iterator[RequestC
 
 
 def _free(replay: Replay) -> int:
-    """Count the CPUs that could become exclusive when the pod arrives."""
-    node = replay.before.copy()
+    """Count the CPUs that could become exclusive when the pod arrives, for each pod of its template."""
+    node, replicas = replay.before.copy(), _admitted_replicas(replay)
     node.clean_up()
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
-    return (node.cpu.state.default & ~reserved).bit_count()
+    free = (node.cpu.state.default & ~reserved).bit_count()
+    held = sum(node.cpu.state.held_by(uid).bit_count() for uid in replicas)
+    return (free + held) // (len(replicas) + 1)
 
 
 def _unit(replay: Replay) -> int:

@@ -1,7 +1,7 @@
 """What would change the answer: changes are tried on the engine, and kept if it then admits the pod.
 
 Other pods are tried that would have to end (one, or two if no single one is enough) or to arrive later;
-the settings tried are policies, the topology scope, and every option on or off.
+the settings tried are policies, the topology scope, and every option on or off; for a pod too many, maxPods.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.outcome import Rejected, StartRefused
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.policy_options import (
@@ -236,6 +237,16 @@ def _settings(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
     return setting_candidates(kubelet.config, kubelet.version.minor)
 
 
+def _more_pods(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
+    """Allow as many pods as there would be: a policy only makes room for one more by rejecting another."""
+    verdict, config = replay.admission.verdict, replay.scenario.kubelet.config
+    if isinstance(verdict, Rejected) and verdict.reason == f"{OUT_OF}pods":
+        details = verdict.details
+        most = config.max_pods + details["requested"] - (details["capacity"] - details["used"])
+        changed = replace(config, max_pods=most)
+        yield SettingChange(setting="maxPods", before=str(config.max_pods), after=str(most), config=changed)
+
+
 def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
     """Look for changes of every kind; *tick* is called for every run of the engine."""
     methods = {
@@ -244,6 +255,9 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),
     }
+    verdict = replay.admission.verdict
+    if isinstance(verdict, Rejected) and verdict.reason.startswith(OUT_OF):
+        methods[ChangeKind.SETTING] = _Method(changes=_more_pods, bound=4000)
     if decision.rule is Rule.CLAIMS:
         # No kubelet decides here: neither its settings nor other container requests can help.
         methods = {kind: methods[kind] for kind in (ChangeKind.REMOVAL, ChangeKind.ORDER)}

@@ -17,28 +17,38 @@ Found = TypeVar("Found")
 
 def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
     """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
-    pod = replay.scenario.pod
+    scenario, again = replay.scenario, pods_again(replay)
+    pod, template_of = scenario.pod, scenario.pod.owner if len(scenario.replicas) > 1 else ""
     requests = {each.name: each.resources.requests for each in pod.all_containers}
     if pod.resources is not None:
         requests[""] = pod.resources.requests
     for choice in choices:
-        if not runs.allow():
+        if not runs.allow(again):
             return
         amounts = (
             Amount(name, resource, requests[name].get(resource, _NOTHING), after)
             for (name, resource), after in choice.items()
         )
-        change = RequestChange(tuple(each for each in amounts if each.differs))
+        change = RequestChange(tuple(each for each in amounts if each.differs), template_of=template_of)
         runs.note({each.resource for each in change.amounts})
         if is_admitted(replay, change, runs):
             yield change
             return
 
 
+def pods_again(replay: Replay) -> int:
+    """Count the pods that a trial admits: the pod and, from the first of its template, those before it."""
+    return replay.scenario.position - min((*replay.earlier_replicas, replay.scenario.position)) + 1
+
+
 def is_admitted(replay: Replay, change: RequestChange, runs: SearchBudget) -> bool:
     """Return whether a pod with changed requests is admitted in the same QoS class."""
-    pod = replay.scenario.pod
-    admission = runs.admit(replay.before.copy(), change.changed_pod(pod))
+    scenario, first = replay.scenario, min((*replay.earlier_replicas, replay.scenario.position))
+    node = replay.nodes_before[first - scenario.position - 1].copy()
+    for at in range(first, scenario.position):
+        pod = scenario.pods[at]
+        runs.admit(node, change.changed_pod(pod) if at in scenario.replicas else pod)
+    admission = runs.admit(node, change.changed_pod(scenario.pod))
     same_class = admission.qos.qos_class is replay.admission.qos.qos_class
     return bool(change.amounts) and same_class and runs.reaches(replay.scenario, admission)
 

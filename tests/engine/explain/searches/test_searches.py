@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import EarlierPosition, Removal, RequestChange, SettingChange
@@ -61,6 +62,18 @@ def settings(search: Search) -> set[str]:
 def removed(search: Search) -> list[list[str]]:
     changes = [suggestion.change for suggestion in search.found]
     return [[pod.name for pod in change.pods] for change in changes if isinstance(change, Removal)]
+
+
+def test_only_a_higher_limit_makes_room_for_another_pod() -> None:
+    """With full-pcpus-only the first pod is rejected, which makes room, too, but is no help."""
+    pods = [named("odd", whole(3)), *(named(name, app("cpu=100m")) for name in "abc")]
+    assert settings(found(explained(EIGHT, *pods, fit=True, max_pods=3), "setting")) == {"maxPods=4"}
+
+
+def test_no_setting_is_tried_for_what_the_node_lacks() -> None:
+    explanation = explained(EIGHT, named("a", whole(3)), named("b", app("cpu=6")), fit=True)
+    assert explanation.decision.rule is Rule.NODE_FIT
+    assert (found(explanation, "setting").runs, found(explanation, "setting").found) == (0, ())
 
 
 def test_the_largest_request_that_is_admitted_now() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cpuctl
+from tests.cli.conftest import ROOT, Cpuctl
 
 
 def test_a_recording_is_not_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -74,3 +75,32 @@ def test_a_migration_reports_what_is_wrong_with_each_file(tmp_path: Path, cpuctl
     refused = next(line for line in lines if "memory_manager_state: not changed: " in line)
     assert '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"' in refused
     assert "CPU manager" not in refused
+
+
+def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    fixture, capture = "fixtures/kubeadm/node7.tar.xz", tmp_path / "node"
+    with tarfile.open(ROOT / fixture) as archive:
+        archive.extractall(capture, filter="data")
+    for path in capture.rglob("*_manager_state"):
+        path.unlink()
+    answer = cpuctl("checkpoint", "verify", str(capture), "-q")
+    assert answer.code == 0
+    assert answer.out.startswith("Nothing was checked: there are no state files.")
+
+
+def test_a_recording_of_nothing_but_the_machine_does_not_show_whether_there_are_files(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("checkpoint", "verify", "-m", "fixtures/fleet/recordings/worker-1.tar.xz", "-q")
+    assert answer.code == 3
+    assert answer.out.startswith("Whether the kubelet would start is unknown: the state files are not in")
+
+
+@pytest.mark.parametrize("words", [("repair",), ("migrate", "--to", "1.37")], ids=["repair", "migrate"])
+def test_state_files_that_were_not_collected_are_changed_on_the_node(
+    words: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
+    gates = ("--feature-gates", "PodLevelResources=true")
+    answer = cpuctl("checkpoint", *words, "-m", "fixtures/openshift/must-gather.tar.xz", *gates, "-q")
+    assert answer.code == 4
+    assert "the state files are not in the recording\n" in answer.err
+    on_node = "sudo cpuctl checkpoint " + " ".join(words) + " -m live" * (words[0] == "migrate")
+    assert f"hint: on the node: {on_node} {' '.join(gates)}\n" in answer.err

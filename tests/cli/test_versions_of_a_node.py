@@ -227,6 +227,22 @@ def test_running_pods_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
     assert "a CPUs 1-5" not in changed["before"]
 
 
+def test_an_upgrade_takes_nothing_from_a_running_pod_with_pod_level_resources(
+    ask: Ask, tmp_path: Path
+) -> None:
+    """Since 1.34, the managers pass over such a pod; what an older kubelet recorded stays its own."""
+    pod = divided("requests: {cpu: '5', memory: 5Gi}, limits: {cpu: '5', memory: 5Gi}")["p.yaml"]
+    (tmp_path / "p.yaml").write_text(pod)
+    gate = ("--feature-gates", "PodLevelResources=true")
+    ask("plan", "-q", "-f", "p.yaml", "--kubelet-version", "1.33", "--write-state", "s", *gate)
+    node = ("--state", "s", "--pods", "p.yaml", *gate)
+    compared = ask("config", "versions", "--from", "1.33", "--to", "1.35", *node)
+    assert "Admission, CPUs and memory of these pods are the same." in compared.out
+    explained = ask("explain", "default/p", *node, "--kubelet-version", "1.35", "-o", "json")
+    held = {each["name"]: each.get("memory") for each in json.loads(explained.out)["pod"]["containers"]}
+    assert held["a"]["cpusetMems"] == "0"
+
+
 def test_without_pods_and_state_files_nothing_is_tried(ask: Ask) -> None:
     document = json.loads(ask(*VERSIONS, "-o", "json").out)
     assert not any("shownByState" in each for each in document["behaviours"])

@@ -147,7 +147,7 @@ class MemoryProvider(Copied):
         if self.policy is None:
             return placed
         if why := _why_not(candidate, self.rules):
-            return replace(placed, why_no_memory=why)
+            return self._unallocated(candidate, placed, why)
         request = _request(self.policy, candidate, placed.container)
         known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
         blocks = self.policy.allocate(self.state, candidate.pod, placed.container, request, hint)
@@ -167,7 +167,7 @@ class MemoryProvider(Copied):
         from cpuctl.engine.memory.pod_level import allocate_bubble
 
         if why := _why_not(candidate, self.rules):
-            return [replace(each, why_no_memory=why) for each in placed]
+            return [self._unallocated(candidate, each, why) for each in placed]
         parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})
         if not (self.rules.restores_memory and pod.uid in self.state.pod_blocks):
             parts = allocate_bubble(self.state, pod, _claims(self.policy, candidate), request, hint)
@@ -176,6 +176,12 @@ class MemoryProvider(Copied):
         if not isinstance(parts, Mapping):
             return parts
         return [replace(each, memory=parts.get(each.container.name, ())) for each in placed]
+
+    def _unallocated(self, candidate: Candidate, placed: Placement, why: str) -> Placement:
+        """Add what a container holds that the policy passes over, or *why* it has nothing."""
+        # Memory from before a change of release or gates stays allocated until the pod ends.
+        held = self.state.assigned(candidate.pod.uid, placed.container.name)
+        return replace(placed, memory=held) if held else replace(placed, why_no_memory=why)
 
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None

@@ -145,6 +145,21 @@ def test_pods_with_pod_level_resources_are_pinned_before_1_34(minor: int) -> Non
     assert bool(placement.memory) == (minor < 34)
 
 
+def test_a_running_pod_with_pod_level_resources_keeps_its_cpus_and_memory_in_1_34() -> None:
+    """A kubelet from 1.34 allocates nothing to such a pod, and releases nothing while it runs."""
+    gates, both = {"PodLevelResources": True}, "cpu=2 memory=2Gi"
+    level = resources(both, both)
+    pod = named("level", asking("1Gi"))._replace(resources=level)
+    before, after = started(33, feature_gates=gates), started(34, feature_gates=gates)
+    before.admit(pod)
+    assert after.restore(before.cpu.state_file(), before.memory.state_file()) is None
+    (admission,) = after.readmit([pod])
+    (placement,) = admission.placements
+    assert (placement.exclusive, placement.cpuset_mems, placement.why_no_memory) == (True, "0", "")
+    assert after.cpu.state_file() == before.cpu.state_file()
+    assert after.memory.state_file() == before.memory.state_file()
+
+
 @pytest.mark.parametrize("minor", [31, 32])
 def test_best_effort_is_not_a_policy_before_1_32(minor: int) -> None:
     refused = start(minor, memory_manager_policy="BestEffort")

@@ -164,13 +164,7 @@ class CPUProvider(Copied):
         container = placed.container
         claim = self.claim(candidate, container)
         if claim.cpus == 0:
-            # CPUs that it already holds stay allocated until the pod ends.
-            held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, NO_CPUS)
-            return (
-                replace(placed, claim=claim, cpus=held, exclusive=True)
-                if held
-                else replace(placed, claim=claim)
-            )
+            return self._unallocated(candidate, replace(placed, claim=claim))
         result = self.policy.allocate(self.state, candidate.pod, container, claim.cpus, hint.nodes)
         if not isinstance(result, Allocation):
             self.metrics.container_failed(self.policy)
@@ -185,6 +179,12 @@ class CPUProvider(Copied):
             weighings=result.weighings,
         )
 
+    def _unallocated(self, candidate: Candidate, placed: Placement) -> Placement:
+        """Add the CPUs held by a container that the policy passes over."""
+        # CPUs that it already holds stay allocated until the pod ends.
+        held = self.state.assignments.get(candidate.pod.uid, {}).get(placed.container.name, NO_CPUS)
+        return replace(placed, cpus=held, exclusive=True) if held else placed
+
     def _unassigned(self, candidate: Candidate, placed: Placement, scope: str) -> Placement:
         """Note why a container gets no exclusive CPUs from a kubelet without the static policy."""
         why = self.why_shared(candidate, placed.container, scope)
@@ -198,9 +198,10 @@ class CPUProvider(Copied):
         if self.policy is None:
             return [self._unassigned(candidate, each, "pod") for each in placed]
         if total == 0:
-            return [
+            claimed = [
                 replace(each, claim=self.claim(candidate, each.container, scope="pod")) for each in placed
             ]
+            return [self._unallocated(candidate, each) for each in claimed]
 
         from cpuctl.engine.cpu.pod_level import BubbleRequest, CPUBubble, allocate_bubble, restore_bubble
 

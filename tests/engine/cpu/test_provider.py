@@ -224,6 +224,17 @@ def test_placements_in_a_divided_pod() -> None:
     ]
 
 
+def test_a_divided_pod_that_is_due_no_cpus_keeps_those_it_holds() -> None:
+    """A kubelet without pod-level managers allocated them; with a fraction, AllocatePod does nothing."""
+    manager, own = provider(DIVIDES), whole(2)
+    manager.state.assignments["pod"] = {"main": mask("1-2")}
+    amounts = "cpu=2500m memory=4Gi"
+    fractional = pod(own, app(name="other"), pod_level=resources(amounts, amounts))._replace(uid="pod")
+    main, other = divided(manager, Candidate(fractional, pod_qos(fractional), divided=True))
+    assert (main.exclusive, main.cpus) == (True, mask("1-2"))
+    assert (other.exclusive, other.cpus) == (False, mask(""))
+
+
 def test_metrics_count_requests_errors_and_cpus() -> None:
     manager = provider(DIVIDES)
     before = manager.copy()

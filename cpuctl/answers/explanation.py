@@ -149,7 +149,8 @@ class ProviderOffer(RulePart, RequestPart, CPUsPart):
     hints: Annotated[list[Hint] | None, _OF_MANY]
     """Null if there are too many to list."""
     usable: Annotated[list[CPUList] | None, _OF_MANY]
-    """Sets of NUMA nodes that the policy accepts; null if there are too many to list."""
+    """The preferred sets of NUMA nodes, under single-numa-node only those of one node; null if there are too
+    many to list."""
 
 
 class Round(TypedDict):

@@ -163,6 +163,30 @@ def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: Snapsh
     assert [line for line in lines if len(line) > width or line != line.rstrip()] == []
 
 
+@pytest.mark.parametrize(
+    ("machine", "policy", "size", "wanted"),
+    [
+        ("synthetic:2s2n8c2t", SINGLE, "2/2,1Gi", "{0} {1}"),
+        ("synthetic:2s2n8c2t", SINGLE, "18/18,1Gi", "{0-1}"),
+        ("synthetic:2s2n8c2t", RESTRICTED, "18/18,1Gi", "{0-1}"),
+        ("synthetic:11s11n2c2t", SINGLE, "2/2,1Gi", "{0} {1} {2} {3} {4} {5} +5"),
+        ("synthetic:11s11n2c2t", SINGLE, "6/6,1Gi", "of 2 nodes"),
+        ("synthetic:11s11n2c2t", RESTRICTED, "6/6,1Gi", "of 2 nodes"),
+        ("synthetic:11s11n2c2t", RESTRICTED, "64/64,1Gi", "-"),
+    ],
+)
+def test_preferred_hints_are_those_of_the_provider(
+    machine: str, policy: str, size: str, wanted: str, cpuctl: Cpuctl
+) -> None:
+    """The policy single-numa-node filters the hints later: the kubelet logs them as preferred, too."""
+    many = "--topology-manager-policy-options=max-allowable-numa-nodes=11"
+    kubelet = arguments(STATIC, policy, many)
+    table = explain(cpuctl, "-q", "-m", machine, *kubelet, *pods(a=size), columns=200).out.splitlines()
+    (row,) = (number for number, line in enumerate(table) if " PREFERRED " in line)
+    start, end = (table[row].index(name) for name in ("PREFERRED", "MERGED"))
+    assert table[row + 1][start:end].strip() == wanted
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS[name])

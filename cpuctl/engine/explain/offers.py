@@ -41,8 +41,9 @@ class OfferStatus(StrEnum):
 class Offer(Record):
     """The hints of one provider for one resource, and the ``rule`` that generates them, if there is one.
 
-    ``hints`` is None if there are too many to list, and so is ``usable``: the sets of NUMA nodes (masks) that
-    the policy admits. ``request`` is the amount requested, in CPUs, bytes or devices, None if unknown.
+    ``hints`` is None if there are too many to list, and so is ``usable``: the preferred sets of NUMA nodes
+    (masks), of one node if the policy requires that. ``request`` is the amount requested, in CPUs, bytes or
+    devices, None if unknown.
     """
 
     provider: str
@@ -142,7 +143,7 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
 
 
 def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMask]:
-    """Yield the sets that the policy admits: preferred ones, of one node if it requires a single node."""
+    """Yield the preferred sets, of one node if the policy requires a single node."""
     for hint in hints:
         if (
             hint.preferred

@@ -315,7 +315,7 @@ def _round(hint_round: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
             Cell(offer["resource"]),
             Cell(_amount(offer)),
             Cell(_hints(offer)),
-            Cell(_usable(offer)),
+            Cell(_preferred(offer)),
             merged,
         )
         name, merged = "", Cell("")
@@ -344,10 +344,20 @@ def _hints(offer: ProviderOffer) -> str:
     return braced("any" if each is None else each for each in nodes)
 
 
-def _usable(offer: ProviderOffer) -> str:
-    if offer["usable"] is None:
-        return f"of {counted(offer['width'], 'node')}"
-    return braced(offer["usable"]) or "-"
+def _preferred(offer: ProviderOffer) -> str:
+    if offer["status"] in _STATUS_TEXTS:
+        return "-"
+    if offer["hints"] is None:
+        # Under single-numa-node, the answer lists the preferred sets of one node; there may be wider ones.
+        listed = offer["usable"] if offer["width"] == 1 else None
+        return f"of {counted(offer['width'], 'node')}" if listed is None else braced(listed) or "-"
+    sets = {hint["numaNodes"] for hint in offer["hints"] if hint["preferred"]}
+    return braced(sorted(filter(None, sets), key=_by_size)) or "-"
+
+
+def _by_size(nodes: str) -> tuple[int, int]:
+    mask = CPUSet.parse(nodes).mask
+    return mask.bit_count(), mask
 
 
 def braced(sets: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -110,13 +111,14 @@ def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
     is_first = True
     for each in restarted:
         if isinstance(each.verdict, Rejected):
+            name = each.pod.full_name
             yield StateFinding(
                 Severity.WARNING,
                 "rejected-again",
                 StatePlace(CPU_FILE, each.pod.uid),
-                f"{each.pod.full_name} is running, but a restarted kubelet rejects it: "
+                f"{name} is running, but a restarted kubelet rejects it: "
                 f"{each.verdict.reason}: {each.verdict.message}",
-                fix=f"{EXPLAIN} {each.pod.full_name} --pods FILE" if is_first else "",
+                fix=f"{EXPLAIN} {name} --pods FILE" if is_first and shlex.quote(name) == name else "",
             )
             is_first = False
 
@@ -135,24 +137,44 @@ def shared_soon(node: Node) -> Iterator[StateFinding]:
     yield StateFinding(Severity.WARNING, "may-be-shared", StatePlace(CPU_FILE), message)
 
 
+_SIZES = 64
+"""How many sizes of pods are all tried; of larger ones, only about half as many."""
+
+
 def _within_reach(node: Node, policy: StaticPolicy) -> int:
     """Return the CPUs (a mask) that are not free, but that the kubelet picks for a pod of some size.
 
-    Every NUMA node, or the whole machine, is tried as the affinity of the pod.
+    They are in cores and sockets with as many free CPUs as a whole one has on average, which the kubelet
+    takes to be free. Every NUMA node, or the whole machine, is tried as the affinity of the pod.
     """
-    topology = policy.topology
-    if not (topology.has_uneven_cores or topology.has_uneven_sockets):
-        return 0
+    topology, free = policy.topology, node.cpu.state.default & ~policy.reserved
+    doubtful = 0
+    for groups, average in (
+        (topology.cores, topology.cpus_per_core),
+        (topology.sockets, topology.cpus_per_socket),
+    ):
+        for group in groups.values():
+            if (free & group).bit_count() == average:
+                doubtful |= group & ~free
     scope, reached = node.topology_manager.policy, 0
     nodes = [NODE_0 << number for number in topology.numa_nodes] if scope != "none" else []
-    free, step = node.cpu.state.default & ~policy.reserved, request_step(policy)
     for affinity in nodes if scope == "single-numa-node" else (None, *nodes):
         offered = free if affinity is None else free & policy.near(affinity)
-        for count in range(step, offered.bit_count() + 1, step):
+        for count in _sizes(policy, offered.bit_count()):
+            if reached & doubtful == doubtful:
+                return reached
             picked = policy.pick(free, count, affinity)
             if isinstance(picked, Picked):
                 reached |= picked.cpus & ~free
     return reached
+
+
+def _sizes(policy: StaticPolicy, most: int) -> list[int]:
+    """Return sizes of pods, up to *most* CPUs, among them that of a socket."""
+    step, socket = request_step(policy), policy.topology.cpus_per_socket
+    coarse = max(most // (_SIZES // 2) // step, 1) * step
+    small, large = range(step, min(most, _SIZES * step) + 1, step), range(coarse, most + 1, coarse)
+    return sorted(size for size in {*small, *large, socket} if size <= most)
 
 
 def _saved(found: FoundStates) -> SavedFiles:

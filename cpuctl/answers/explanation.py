@@ -280,6 +280,8 @@ class Suggestion(TypedDict):
     """The merged hints after the change."""
     lost: list[str]
     """Other pods that would no longer be admitted."""
+    stillRejected: NotRequired[list[str]]
+    """Pods of the same workload or template that are still not admitted."""
 
 
 class Search(TypedDict):

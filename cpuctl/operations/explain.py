@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl import option_names
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
+from cpuctl.pods.manifest import owner_of
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -225,7 +226,13 @@ def _scenario(planning: Planning, starting: Planning, choice: PodChoice, *, toge
         position=choice.place,
         restarted=choice.running,
         together=together and not choice.running,
+        templates={pod.uid: name for pod in planning.incoming if (name := _template_of(pod))},
     )
+
+
+def _template_of(pod: StoredPod) -> str:
+    """Return what makes a pod: its workload, or the option with a template for several."""
+    return owner_of(pod) or (pod.origin if isinstance(pod.origin, str) else "")
 
 
 class NothingToExplainError(UsageError):

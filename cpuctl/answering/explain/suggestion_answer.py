@@ -30,6 +30,7 @@ _FLAGS = {
     "cpuManagerPolicyOptions": "--cpu-manager-policy-options",
     "maxPods": "--max-pods",
     "memoryManagerPolicy": "--memory-manager-policy",
+    "podsPerCore": "--pods-per-core",
     "topologyManagerPolicy": "--topology-manager-policy",
     "topologyManagerPolicyOptions": "--topology-manager-policy-options",
     "topologyManagerScope": "--topology-manager-scope",
@@ -39,7 +40,7 @@ _FLAGS = {
 def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Suggestion:
     """Describe one change that was found, and the engine's result with it."""
     change, replayed = suggestion.change, suggestion.replayed
-    return {
+    answer: answers.Suggestion = {
         "kind": change.kind.value,
         "change": _change(change),
         "text": _change_text(change),
@@ -48,6 +49,9 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
         "hints": [round_answer(requested) for requested in replayed.admission.hint_rounds],
         "lost": [lost.full_name for lost in suggestion.lost],
     }
+    if suggestion.left and isinstance(change, RequestChange | SettingChange):
+        answer["stillRejected"] = [left.full_name for left in suggestion.left]
+    return answer
 
 
 def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.HugePagesPart:
@@ -123,14 +127,15 @@ def _change(change: Change) -> answers.Change:
 
 def _request_change(change: RequestChange) -> answers.RequestChange:
     amounts = [_amount(amount) for amount in change.amounts]
+    answer: answers.RequestChange = {"amounts": amounts}
     if change.template_of:
-        return {"amounts": amounts, "allPodsOf": change.template_of}
+        answer["allPodsOf"] = change.template_of
     if not change.fields:
-        return {"amounts": amounts}
+        return answer
     fields: list[answers.FieldChange] = [
         {"field": each.field, "before": each.before or None, "after": each.after} for each in change.fields
     ]
-    return {"amounts": amounts, "fields": fields}
+    return {**answer, "fields": fields}
 
 
 def _amount(amount: Amount) -> answers.Amount:
@@ -159,10 +164,11 @@ def _change_text(change: Change) -> str:
 
 def _request_change_text(change: RequestChange) -> str:
     """Write each container's new requests: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
+    everywhere = f", in all pods of {change.template_of}" if change.template_of else ""
     if change.fields:
         edits = (f"{each.field}: {each.after} (now {each.before or 'unset'})" for each in change.fields)
         amounts = (f"{each.resource} {each.after} (now {each.before})" for each in change.amounts)
-        return f"set {', '.join(edits)}, for {', '.join(amounts)}"
+        return f"set {', '.join(edits)}, for {', '.join(amounts)}{everywhere}"
     by_container: dict[str, list[str]] = {}
     for each in change.amounts:
         now = "unchanged, but written this way" if each.after == each.before else f"now {each.before}"
@@ -171,7 +177,7 @@ def _request_change_text(change: RequestChange) -> str:
     text = "; ".join(
         f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()
     )
-    return f"{text}, in all pods of {change.template_of}" if change.template_of else text
+    return f"{text}{everywhere}"
 
 
 def _command(change: Change, ask_with: AskWith) -> str | None:

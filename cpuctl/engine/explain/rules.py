@@ -26,6 +26,7 @@ from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in, is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.phrases import byte_text, counted, named
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Format, Quantity
@@ -348,7 +349,7 @@ def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decis
         if unmet is not None:
             return unmet
     if refused.reason.startswith(OUT_OF):
-        return Decision(rule=Rule.NODE_FIT, why=_shortage(refused))
+        return Decision(rule=Rule.NODE_FIT, why=_shortage(refused, replay.scenario.kubelet.config))
     rule, why, provider = _of_allocation(replay, refused, rounds)
     return Decision(rule=rule, why=why, container=refused.container, provider=provider)
 
@@ -369,11 +370,12 @@ def _of_allocation(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -
     return *_of_cpus(replay, refused), "cpu"
 
 
-def _shortage(refused: Rejected) -> str:
+def _shortage(refused: Rejected, config: KubeletConfiguration) -> str:
     details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
     left = details["capacity"] - details["used"]
     if resource == "pods":
-        return f"the node has {counted(details['used'], 'pod')}, and allows {details['capacity']} (maxPods)"
+        limit = "podsPerCore" if details["capacity"] < config.max_pods else "maxPods"
+        return f"the node has {counted(details['used'], 'pod')}, and allows {details['capacity']} ({limit})"
     requested, free, capacity = _amount_texts(resource, details["requested"], left, details["capacity"])
     of = "" if resource == "cpu" else f" of {resource}"
     if left == details["capacity"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 
 from cpuctl.engine.admission import Admission
@@ -28,7 +28,8 @@ class Scenario(Record):
     ran before the kubelet restarted: it considers none of them running until it has processed it, cleans up
     nothing meanwhile, and the removed ones ended before the restart. With *aligned* the goal is NUMA nodes
     that every manager prefers, otherwise only admission. Pods that arrive *together* are ordered by the
-    policy that decides in place of the kubelet, if there is one.
+    policy that decides in place of the kubelet, if there is one. *templates* name, by UID, where a pod's
+    requests are set if other pods have them from there, too: the workload that the pod is a replica of.
     """
 
     start: Starter
@@ -39,6 +40,7 @@ class Scenario(Record):
     restarted: bool = False
     aligned: bool = False
     together: bool = False
+    templates: Mapping[str, str] = {}
 
     def is_met_by(self, admission: Admission) -> bool:
         """Return whether a decision about the pod meets the scenario's goal, with CPUs of its own."""
@@ -56,15 +58,25 @@ class Scenario(Record):
     @cached_property
     def replicas(self) -> tuple[int, ...]:
         """The positions of the pods made from the same template as the pod: they change together with it."""
-        pod = self.pod
-        if not pod.owner or self.restarted:
+        name, pod = self.template, self.pod
+        if not name or self.restarted:
             return (self.position,)
-        template = _template(pod)
+        same = (pod.namespace, name, _requests(pod))
         return tuple(
             at
             for at, each in enumerate(self.pods)
-            if each.owner == pod.owner and each.namespace == pod.namespace and _template(each) == template
+            if (each.namespace, self.templates.get(each.uid), _requests(each)) == same
         )
+
+    @property
+    def template(self) -> str:
+        """Where the requests of the pod are set, empty if that is in the pod itself."""
+        return self.templates.get(self.pod.uid, "")
+
+    @property
+    def shared_template(self) -> str:
+        """The template, if there are several pods of it, else empty."""
+        return self.template if len(self.replicas) > 1 else ""
 
     def incoming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
         """Return the pods as they arrive at a started node, and the position of the one to explain."""
@@ -74,7 +86,7 @@ class Scenario(Record):
         return pods, [pod.uid for pod in pods].index(self.pod.uid)
 
 
-def _template(pod: StoredPod) -> tuple[object, ...]:
+def _requests(pod: StoredPod) -> tuple[object, ...]:
     return pod.resources, *((each.name, each.resources) for each in pod.all_containers)
 
 

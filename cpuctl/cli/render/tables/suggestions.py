@@ -96,6 +96,8 @@ def _effect(suggestion: Suggestion, shared: str) -> str:
     if lost := suggestion["lost"]:
         more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
         parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
+    if left := suggestion.get("stillRejected"):
+        parts.append(f"still rejected: {few(left)}")
     return "; ".join(parts)
 
 
@@ -118,11 +120,11 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
         case "request":
             return f"other requests: {_resources_tried(search)}"
         case "setting" if document["pod"].get("reason") == "OutOfpods":
-            return "a higher maxPods"
+            return "a higher maxPods or podsPerCore"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
-            more = ", memoryManagerPolicy None, each alone" * memory
-            return f"any other topology policy, scope or option{more}"
+            more = ", memoryManagerPolicy None" * memory
+            return f"any other topology policy, scope or option{more}, each alone"
         case kind:
             return _KINDS[kind]
 

@@ -88,7 +88,7 @@ def _admitted(
     if any(refusals(variant.guest, machine.cluster)) or not runs.allow():
         return None
     amounts = _amounts(replay.scenario.pod, machine._replace(guest=variant.guest))
-    change = RequestChange(tuple(amounts), variant.fields)
+    change = RequestChange(tuple(amounts), variant.fields, replay.scenario.shared_template)
     return change if is_admitted(replay, change, runs) else None
 
 

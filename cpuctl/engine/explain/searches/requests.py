@@ -71,8 +71,11 @@ def _fitting(
     If that is not enough for CPUs, limit the requests of all containers.
     """
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
-    left = details["capacity"] - details["used"]
-    short, found = details["requested"] - left, False
+    left, requested = details["capacity"] - details["used"], details["requested"]
+    # Pods of one template share what all of them leave.
+    by_replicas = len(_admitted_replicas(replay)) * requested
+    share = (left + by_replicas) // (len(replay.earlier_replicas) + 1)
+    short, found = requested - share, False
     for asker in _counted(replay, decision, resource):
         amounts = _less(replay, asker, resource, short)
         choices: Iterator[Choice] = (
@@ -96,15 +99,8 @@ def _counted(replay: Replay, decision: Decision, resource: str) -> list[Requesti
     return containers_to_change(replay, decision, resource)
 
 
-def _less(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterator[Quantity]:
-    """Yield smaller requests that may fit, the largest first: pods of one template share what is short."""
-    pods = len(_admitted_replicas(replay)) + 1
-    while pods:
-        yield from _less_by(replay, asker, resource, -(-short // pods))
-        pods //= 2
-
-
-def _less_by(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterable[Quantity]:
+def _less(replay: Replay, asker: RequestingContainer, resource: str, short: int) -> Iterable[Quantity]:
+    """Return smaller requests that may fit, the largest first."""
     before = asker.requests[resource]
     if resource in replay.before.devices.pools:
         return [Quantity.from_value(before.value - short)]

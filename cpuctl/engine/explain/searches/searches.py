@@ -19,7 +19,7 @@ from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.policy_options import (
@@ -194,11 +194,15 @@ def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str,
 
 
 class Suggestion(Record):
-    """A change with which the pod gets what it requests; ``lost`` pods are no longer admitted then."""
+    """A change with which the pod gets what it requests; ``lost`` pods are no longer admitted then.
+
+    Pods of the same template that were not admitted and still are not are ``left``.
+    """
 
     change: Change
     replayed: Replay
     lost: tuple[StoredPod, ...]
+    left: tuple[StoredPod, ...]
 
 
 class Search(NamedTuple):
@@ -239,12 +243,19 @@ def _settings(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
 
 def _more_pods(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
     """Allow as many pods as there would be: a policy only makes room for one more by rejecting another."""
-    verdict, config = replay.admission.verdict, replay.scenario.kubelet.config
-    if isinstance(verdict, Rejected) and verdict.reason == f"{OUT_OF}pods":
-        details = verdict.details
-        most = config.max_pods + details["requested"] - (details["capacity"] - details["used"])
-        changed = replace(config, max_pods=most)
-        yield SettingChange(setting="maxPods", before=str(config.max_pods), after=str(most), config=changed)
+    config, reason = replay.scenario.kubelet.config, f"{OUT_OF}pods"
+    verdicts = [each.verdict for each in replay.admissions]
+    refused = [each for each in verdicts if isinstance(each, Rejected) and each.reason == reason]
+    if not refused or replay.admission.verdict not in refused:
+        return
+    enough = refused[0].details["capacity"] + len(refused)
+    name, before, after = "maxPods", config.max_pods, enough
+    changed = replace(config, max_pods=enough)
+    if refused[0].details["capacity"] < config.max_pods:
+        cpus = replay.before.topology.num_cpus
+        name, before, after = "podsPerCore", config.pods_per_core, -(-enough // cpus)
+        changed = replace(config, pods_per_core=after, max_pods=max(enough, config.max_pods))
+    yield SettingChange(setting=name, before=str(before), after=str(after), config=changed)
 
 
 def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
@@ -282,7 +293,9 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
             found.append(suggestion)
         if len(found) == method.most or runs.cut:
             break
-    found.sort(key=lambda suggestion: len(suggestion.lost))
+    if kind is ChangeKind.REQUEST and found and all(each.left for each in found):
+        found += _for_all_replicas(replay, method, runs)
+    found.sort(key=lambda suggestion: (len(suggestion.left), len(suggestion.lost)))
     return Search(
         kind=kind,
         found=tuple(found[: method.best]),
@@ -296,6 +309,18 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         shared=runs.shared,
         unstarted=tuple(runs.unstarted),
     )
+
+
+def _for_all_replicas(replay: Replay, method: _Method, runs: SearchBudget) -> Iterator[Suggestion]:
+    """Look for a change with which the last pod of the template is admitted, too."""
+    scenario = replay.scenario
+    last = replay_scenario(replace(scenario, position=scenario.replicas[-1]), runs)
+    if not isinstance(last, Replay) or isinstance(last.admission.verdict, Admitted):
+        return
+    for change in method.changes(last, runs):
+        suggestion = _verified(replay, change, runs)
+        if suggestion and not suggestion.left:
+            yield suggestion
 
 
 def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
@@ -313,7 +338,9 @@ def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion 
         return None
     gone = replay.admitted - replayed.admitted - replayed.scenario.removed
     lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)
-    return Suggestion(change=change, replayed=replayed, lost=lost)
+    replicas = (replayed.scenario.pods[at] for at in replayed.scenario.replicas)
+    left = (pod for pod in replicas if pod.uid not in replayed.admitted and pod.uid not in gone)
+    return Suggestion(change=change, replayed=replayed, lost=lost, left=tuple(left))
 
 
 def _overlapping(replay: Replay) -> set[str]:

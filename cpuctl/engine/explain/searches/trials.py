@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
     """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
     scenario, again = replay.scenario, pods_again(replay)
-    pod, template_of = scenario.pod, scenario.pod.owner if len(scenario.replicas) > 1 else ""
+    pod, template_of = scenario.pod, scenario.shared_template
     requests = {each.name: each.resources.requests for each in pod.all_containers}
     if pod.resources is not None:
         requests[""] = pod.resources.requests

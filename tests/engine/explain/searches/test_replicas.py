@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.searches.changes import RequestChange
+from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.searches.changes import RequestChange, SettingChange
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     EIGHT,
     SINGLE,
     TWO_NODES,
     cards,
-    explained,
     found,
     memory_config,
     named,
+    reported,
+    scenario,
     whole,
     with_memory,
 )
@@ -30,10 +33,24 @@ def replicas(count: int, *containers: Container) -> list[StoredPod]:
     return [named(f"web-{number}", *containers)._replace(owner=OWNER) for number in range(count)]
 
 
-def requests(*pods: StoredPod, info: Any = EIGHT, **more: Any) -> list[dict[str, str]]:
-    """Return the requests that are suggested for the last pod, by container and resource."""
-    searched = found(explained(info, *pods, **more), "request")
-    changes = [suggestion.change for suggestion in searched.found]
+def searched(*pods: StoredPod, info: Any = EIGHT, position: int = -1, **more: Any) -> Explanation:
+    """Explain a pod, the last one by default, of workloads."""
+    templates = {pod.uid: pod.owner for pod in pods if pod.owner}
+    one = scenario(info, *pods, **more)
+    return explain(reported(replace(one, templates=templates, position=range(len(pods))[position])))
+
+
+def settings(explanation: Explanation) -> list[tuple[str, str, int]]:
+    """Return the settings that are suggested, and with how many replicas still rejected."""
+    searches = found(explanation, "setting")
+    changes = [(each.change, len(each.left)) for each in searches.found]
+    return [(each.setting, each.after, left) for each, left in changes if isinstance(each, SettingChange)]
+
+
+def requests(*pods: StoredPod, **more: Any) -> list[dict[str, str]]:
+    """Return the requests that are suggested, by container and resource."""
+    searches = found(searched(*pods, **more), "request")
+    changes = [suggestion.change for suggestion in searches.found]
     assert all(isinstance(change, RequestChange) and change.template_of == OWNER for change in changes)
     return [
         {f"{each.container} {each.resource}": str(each.after) for each in change.amounts}
@@ -50,7 +67,7 @@ def test_all_replicas_get_fewer_exclusive_cpus(count: int, each: str) -> None:
 
 def test_replicas_do_not_change_other_pods() -> None:
     others = [named("a", whole(1)), named("b", whole(1))._replace(owner="Deployment/other")]
-    explanation = explained(EIGHT, *others, *replicas(2, whole(5)))
+    explanation = searched(*others, *replicas(2, whole(5)))
     (suggestion,) = found(explanation, "request").found
     sizes = [each.containers[0].resources.requests["cpu"] for each in suggestion.replayed.scenario.pods]
     assert list(map(str, sizes)) == ["1", "1", "2", "2"]
@@ -71,6 +88,27 @@ def test_all_replicas_get_less_memory() -> None:
 def test_replicas_share_what_the_node_is_short_of(cpus: str) -> None:
     pods = replicas(3, app(f"cpu={cpus} memory=1Gi"))
     assert requests(*pods, fit=True) == [{"main cpu": "2333m"}]
+
+
+@pytest.mark.parametrize("position", [1, 2, 3])
+def test_the_first_suggestion_serves_all_replicas(position: int) -> None:
+    """A request with which only the explained replica is admitted names those that are not."""
+    searches = found(searched(*replicas(4, whole(5)), position=position), "request")
+    left = [len(each.left) for each in searches.found]
+    assert left == {1: [0, 2], 2: [0, 1], 3: [0]}[position]
+    assert requests(*replicas(4, whole(5)), position=position)[0] == {"main cpu": "1"}
+
+
+def test_enough_pods_are_allowed_for_all() -> None:
+    pods = replicas(6, app("cpu=100m"))
+    assert settings(searched(*pods, position=3, fit=True, max_pods=3)) == [("maxPods", "6", 0)]
+
+
+def test_pods_per_core_are_the_lower_limit() -> None:
+    pods = [named(name, app("cpu=100m")) for name in "abcdefghi"]
+    explanation = searched(*pods, fit=True, pods_per_core=1)
+    assert settings(explanation) == [("podsPerCore", "2", 0)]
+    assert "allows 8 (podsPerCore)" in explanation.decision.why
 
 
 def test_replicas_share_devices() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.engine.outcome import Rejected
 from cpuctl.errors import CpuctlError
 from cpuctl.exports.answer_text import full_name
@@ -148,6 +148,7 @@ def _tried(inputs: PlanningInputs, name: str) -> _Tried:
         return _Tried()
     verdicts = [each.verdict for each in plan.admissions if each.pod.full_name == name]
     reason = next((each.reason for each in verdicts if isinstance(each, Rejected)), "")
-    cpu = planning.initial.files.cpu
-    held = (*cpu.entries, *cpu.pod_entries) if isinstance(cpu, CPUStateFile) else ()
+    files = planning.initial.files
+    states = (each for each in (files.cpu, files.memory) if isinstance(each, CPUStateFile | MemoryStateFile))
+    held = (uid for state in states for uid in (*state.entries, *state.pod_entries))
     return _Tried(reason, frozenset(held))

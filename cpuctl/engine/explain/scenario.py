@@ -173,6 +173,11 @@ class Replay(Record):
         return tuple(at for at in self.scenario.replicas if 0 < last - at < len(self.nodes_before))
 
     @property
+    def resumed_at(self) -> int:
+        """The position of the first pod that arrives again, changed, if the pod's template changes."""
+        return min((*self.earlier_replicas, self.scenario.position))
+
+    @property
     def admission(self) -> Admission:
         """The decision to explain."""
         return self.admissions[self.position]

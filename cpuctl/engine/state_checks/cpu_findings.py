@@ -24,7 +24,7 @@ from cpuctl.engine.state_checks.findings import (
     StateFinding,
     StatePlace,
 )
-from cpuctl.engine.state_checks.owners import gone
+from cpuctl.engine.state_checks.owners import GONE
 from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import Record
@@ -112,6 +112,7 @@ def cpu_findings(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
 def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
     pool = subject.state.default_cpu_set
     if not pool:
+        some_are_gone = any(subject.owners.status(*held.owner) in GONE for held in subject.held)
         yield StateFinding(
             Severity.ERROR,
             "pool-empty",
@@ -120,8 +121,8 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             "then does not start with its own file again (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
-            # Without the entries of pods that are gone, the pool is not empty.
-            fix=REPAIR_WITH_PODS if any(gone(subject.state.entries, subject.owners)) else REMOVE_ONE,
+            # Without their entries, the pool is not empty.
+            fix=REPAIR_WITH_PODS if some_are_gone else REMOVE_ONE,
         )
     elif pool <= CPUSet(policy.reserved):
         yield StateFinding(

@@ -85,7 +85,7 @@ def _admitted(
     replay: Replay, machine: VirtualMachine, variant: _Variant, runs: SearchBudget
 ) -> RequestChange | None:
     """Return the change to another guest if KubeVirt accepts it and its pod is admitted."""
-    if any(refusals(variant.guest, machine.cluster)) or not runs.allow():
+    if any(refusals(variant.guest, machine.cluster)) or runs.cut:
         return None
     amounts = _amounts(replay.scenario.pod, machine._replace(guest=variant.guest))
     change = RequestChange(tuple(amounts), variant.fields, replay.scenario.shared_template)

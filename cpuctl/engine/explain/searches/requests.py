@@ -19,7 +19,13 @@ from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import RequestChange
 from cpuctl.engine.explain.searches.reductions import less_of_all
-from cpuctl.engine.explain.searches.trials import Choice, first_admitted, highest_admitted, in_bytes
+from cpuctl.engine.explain.searches.trials import (
+    Choice,
+    first_admitted,
+    highest_admitted,
+    in_bytes,
+    largest_admitted,
+)
 from cpuctl.engine.memory.tables import MEMORY, is_huge_pages, is_memory
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import StoredPod
@@ -83,7 +89,7 @@ def _fitting(
         )
         pod = replay.scenario.pod
         within = (choice for choice in choices if _within_pod(pod, choice, resource))
-        for change in first_admitted(replay, within, runs):
+        for change in largest_admitted(replay, within, runs):
             found = True
             yield change
     if resource == "cpu" and not found:
@@ -179,13 +185,15 @@ def _other_cpus(replay: Replay, decision: Decision, runs: SearchBudget) -> Itera
             continue
         fewer = range(min(count - 1, free) // unit * unit, 0, -unit)
         more = range((count // unit + 1) * unit, free + 1, unit)
-        for others, for_all in (
-            (fewer, fewer_for_all(whole, unit, free)),
-            (more, all_rounded_up(whole, unit)),
+        if replay.earlier_replicas:
+            more = more[:1]  # only to make whole cores: the more all of them get, the fewer are admitted
+        for others, for_all, trial in (
+            (fewer, fewer_for_all(whole, unit, free), largest_admitted),
+            (more, all_rounded_up(whole, unit), first_admitted),
         ):
             of_one = ({(asker.name, "cpu"): Quantity.from_value(other)} for other in others)
-            found = list(first_admitted(replay, of_one, runs))
-            yield from found or first_admitted(replay, for_all if whole and asker.name else (), runs)
+            found = list(trial(replay, of_one, runs))
+            yield from found or trial(replay, for_all if whole and asker.name else (), runs)
 
 
 def _fewer_devices(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
@@ -193,7 +201,7 @@ def _fewer_devices(replay: Replay, decision: Decision, runs: SearchBudget) -> It
         for asker in containers_to_change(replay, decision, resource):
             most = min(asker.requests[resource].value - 1, pool.healthy.bit_count())
             fewer = ({(asker.name, resource): Quantity.from_value(count)} for count in range(most, 0, -1))
-            yield from first_admitted(replay, fewer, runs)
+            yield from largest_admitted(replay, fewer, runs)
 
 
 def _other_memory(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:

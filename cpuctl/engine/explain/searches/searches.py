@@ -17,6 +17,7 @@ from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, rep
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
+from cpuctl.engine.explain.searches.trials import pods_again
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
@@ -227,6 +228,10 @@ class Search(NamedTuple):
     unstarted: tuple[str, ...]
 
 
+_TRIALS = 30
+"""How many other requests of a template are tried at least, however many pods it has."""
+
+
 class _Method(Record):
     """How to search for one kind of change: the search ends after ``most``, and the ``best`` are kept."""
 
@@ -261,7 +266,9 @@ def _more_pods(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
 def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
     """Look for changes of every kind; *tick* is called for every run of the engine."""
     methods = {
-        ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000),
+        ChangeKind.REQUEST: _Method(
+            changes=_requests(decision), bound=max(2000, _TRIALS * pods_again(replay))
+        ),
         ChangeKind.SETTING: _Method(changes=_settings, bound=4000),
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),

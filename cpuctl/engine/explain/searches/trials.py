@@ -17,33 +17,51 @@ Found = TypeVar("Found")
 
 def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
     """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
-    scenario, again = replay.scenario, pods_again(replay)
-    pod, template_of = scenario.pod, scenario.shared_template
+    pod = replay.scenario.pod
     requests = {each.name: each.resources.requests for each in pod.all_containers}
     if pod.resources is not None:
         requests[""] = pod.resources.requests
     for choice in choices:
-        if not runs.allow(again):
-            return
         amounts = (
             Amount(name, resource, requests[name].get(resource, _NOTHING), after)
             for (name, resource), after in choice.items()
         )
-        change = RequestChange(tuple(each for each in amounts if each.differs), template_of=template_of)
-        runs.note({each.resource for each in change.amounts})
+        changed = tuple(each for each in amounts if each.differs)
+        change = RequestChange(changed, template_of=replay.scenario.shared_template)
+        runs.note({each.resource for each in changed})
         if is_admitted(replay, change, runs):
             yield change
             return
+        if runs.cut:
+            return
+
+
+def largest_admitted(
+    replay: Replay, choices: Iterable[Choice], runs: SearchBudget
+) -> Iterator[RequestChange]:
+    """Try requests that get smaller, all of them in turn, or by bisection if each trial admits many pods."""
+    if not replay.earlier_replicas:
+        yield from first_admitted(replay, choices, runs)
+        return
+    smallest_first = [*choices][::-1]
+
+    def attempt(number: int) -> RequestChange | None:
+        return next(first_admitted(replay, [smallest_first[number]], runs), None)
+
+    if best := highest_admitted(attempt, -1, len(smallest_first)):
+        yield best
 
 
 def pods_again(replay: Replay) -> int:
     """Count the pods that a trial admits: the pod and, from the first of its template, those before it."""
-    return replay.scenario.position - min((*replay.earlier_replicas, replay.scenario.position)) + 1
+    return replay.scenario.position - replay.resumed_at + 1
 
 
 def is_admitted(replay: Replay, change: RequestChange, runs: SearchBudget) -> bool:
-    """Return whether a pod with changed requests is admitted in the same QoS class."""
-    scenario, first = replay.scenario, min((*replay.earlier_replicas, replay.scenario.position))
+    """Return whether a pod with changed requests is admitted in the same QoS class, within the bound."""
+    if not runs.allow(pods_again(replay)):
+        return False
+    scenario, first = replay.scenario, replay.resumed_at
     node = replay.nodes_before[first - scenario.position - 1].copy()
     for at in range(first, scenario.position):
         pod = scenario.pods[at]

@@ -11,6 +11,7 @@ from cpuctl.engine.explain.searches.changes import RequestChange, SettingChange
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
+    CORES,
     EIGHT,
     SINGLE,
     TWO_NODES,
@@ -97,6 +98,14 @@ def test_the_first_suggestion_serves_all_replicas(position: int) -> None:
     left = [len(each.left) for each in searches.found]
     assert left == {1: [0, 2], 2: [0, 1], 3: [0]}[position]
     assert requests(*replicas(4, whole(5)), position=position)[0] == {"main cpu": "1"}
+
+
+def test_a_late_replica_of_many_gets_an_answer_within_the_bound() -> None:
+    """Each trial admits all replicas again; odd sizes of whole cores need one more CPU, and never all."""
+    pods = replicas(150, whole(3))
+    searches = found(searched(*pods, info=with_memory(EIGHT, 300), **CORES), "request")
+    assert (searches.complete, searches.found) == (True, ())
+    assert searches.runs < 30 * 150
 
 
 def test_enough_pods_are_allowed_for_all() -> None:

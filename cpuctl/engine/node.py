@@ -17,7 +17,7 @@ from cpuctl.engine.cpu.state import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import HintRound, TopologyManager, TopologyMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
-from cpuctl.engine.node_fit import ActivePods, Allocatable, fit_verdict
+from cpuctl.engine.node_fit import ActivePods, Allocatable, Usage, check_fit, fit_verdict
 from cpuctl.engine.outcome import (
     Admitted,
     Forbidden,
@@ -323,6 +323,14 @@ class Node(Copied):
         usage = self._running.usage_of_others(pod.uid, self.allocatable.requests, pod_level=level)
         return {name: has - usage.amounts.get(name, 0) for name, has in self.allocatable.amounts.items()}
 
+    def shortage(self, pod: StoredPod) -> Rejected | None:
+        """Return what *pod* lacks by the sum of all requests, the scheduler's count; None if it fits."""
+        if self.allocatable is None:
+            return None
+        known = self.pod_rules.known(pod)
+        usage, allocatable = self._room(known, self.allocatable)
+        return check_fit(known, usage, allocatable, pod_level=self.pod_level_resources)
+
     def kept_for(self, uid: str) -> int:
         """Return the CPUs that a pod keeps after it has ended, until another one arrives."""
         last = self.last_seen.get(self.cpu.name)
@@ -447,12 +455,16 @@ class Node(Copied):
             # The managers come first: a pod that does not fit has been given its CPUs by then.
             if forbidden := sidecar_rejection(pod, self.pod_rules):
                 return forbidden
-            allocatable = self.allocatable.with_amounts(self.devices.allocatable(pod))
-            level = self.pod_level_resources
-            usage = self._running.usage_of_others(pod.uid, allocatable.requests, pod_level=level)
-            misfit = fit_verdict(pod, usage, allocatable, pod_level=level)
+            usage, allocatable = self._room(pod, self.allocatable)
+            misfit = fit_verdict(pod, usage, allocatable, pod_level=self.pod_level_resources)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
+
+    def _room(self, pod: StoredPod, allocatable: Allocatable) -> tuple[Usage, Allocatable]:
+        """Return what the other pods request, and what the node has, with the devices that *pod* requests."""
+        level = self.pod_level_resources
+        usage = self._running.usage_of_others(pod.uid, allocatable.requests, pod_level=level)
+        return usage, allocatable.with_amounts(self.devices.allocatable(pod))
 
 
 def _of_pod(pod: StoredPod, admission: ScopedAdmission) -> Sequence[Placement]:

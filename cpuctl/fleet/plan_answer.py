@@ -309,7 +309,8 @@ def _replacement(placed: Placed) -> str:
     verdict, pod = placed.admission.verdict, placed.pod
     if not isinstance(verdict, Rejected):
         return ""
-    found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static)
+    # The scheduler has sent the pod to this node: it fits by the sum of requests.
+    found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static, fits=True)
     text = found.text if found else ""
     # The scheduler already sees NUMA nodes: the problem is what is published about them.
     return text if placed.plugin is None else text.removesuffix(f"; {STOPS}")

@@ -323,6 +323,40 @@ def test_what_replaces_a_rejected_pod_is_reported(
     assert re.search(f"^THEN +{re.escape(expected)}", answer.out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(("cpus", "loops"), [("7", True), ("8", False)])
+def test_no_replacement_is_bound_to_a_node_that_is_too_full_for_the_scheduler(
+    cpus: str, loops: bool, cpuctl: Cpuctl
+) -> None:
+    """The CPU Manager rejects first, but the scheduler sees as well that 8 of the 15 CPUs are requested."""
+    node = ("-m", "synthetic:1s2n4c2t", "--kubelet-args")
+    flags = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=single-numa-node"
+    limits = {"cpu": cpus, "memory": "1Gi"}
+    spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": limits}}]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    owner = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": owner}
+    answer = cpuctl(
+        *(
+            "explain",
+            "default/web-0",
+            "-q",
+            "-o",
+            "json",
+            *node,
+            flags,
+            "-T",
+            "one=4/4,1Gi",
+            "-T",
+            "two=4/4,1Gi",
+        ),
+        *("-f", "-"),
+        stdin=json.dumps(manifest).encode(),
+    )
+    found = json.loads(answer.out)
+    assert found["pod"]["outcome"] == "Rejected"
+    assert (found["replacement"] is not None) == loops
+
+
 def test_huge_pages_that_are_missing_as_well_are_named(cpuctl: Cpuctl) -> None:
     """A pod too large for a NUMA node hears of its second problem, too, before it is made smaller."""
     kubelet = arguments(MEMORY, SINGLE)

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from cpuctl.answers.decisions import MemoryTable, Pod
     from cpuctl.answers.dra import ClaimDevicesPart
     from cpuctl.answers.start import NextPart, PlanningHeader, UnstartedHeader
-    from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.scenario import Replay
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
@@ -148,7 +147,7 @@ def explanation_document(
         "mixedCores": list(mixed),
         "resize": resize,
         "warnings": list(cpu_warnings(replay.after, replay.admission)),
-        "replacement": _replacement(replay.admission, explanation.decision),
+        "replacement": _replacement(replay, explanation.decision),
         **_pages(explained),
         **_also_lacking(explanation),
         **_claim_devices(replay, explanation.decision),
@@ -168,14 +167,15 @@ def _claim_devices(replay: Replay, decision: Decision) -> ClaimDevicesPart:
     return claim_devices(claims, replay.admission.pod)
 
 
-def _replacement(admission: Admission, decision: Decision) -> answers.Replacement | None:
-    pod, verdict = admission.pod, admission.verdict
+def _replacement(replay: Replay, decision: Decision) -> answers.Replacement | None:
+    pod, verdict = replay.admission.pod, replay.admission.verdict
     if not isinstance(verdict, Rejected):
         return None
 
     from cpuctl.engine.explain.replacement import replacement_of
 
-    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static)
+    fits = replay.before.shortage(pod) is None
+    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=fits)
     return {"loops": found.loops, "text": found.text} if found else None
 
 

@@ -42,14 +42,15 @@ class Replacement(Record):
 
 
 def replacement_of(
-    rejected: Rejected, decision: Decision, owner: str | None, *, static: bool
+    rejected: Rejected, decision: Decision, owner: str | None, *, static: bool, fits: bool
 ) -> Replacement | None:
     """Return what follows a rejection; *owner* is ``Kind/name``, empty without one, None if unknown.
 
-    Return None if the owner is unknown, if the scheduler sees the kubelet's reason to reject the pod, and for
-    static pods, which it never sees.
+    Return None if the owner is unknown, if the scheduler sees the kubelet's reason to reject the pod, or
+    another one because the pod does not *fit* by the sum of requests, and for static pods, which it never
+    sees.
     """
-    if owner is None or static or rejected.reason.startswith(_SHARED_CHECKS):
+    if owner is None or static or not fits or rejected.reason.startswith(_SHARED_CHECKS):
         return None
     if decision.rule is Rule.UNHEALTHY_DEVICES or (
         decision.rule is Rule.NOT_ENOUGH and decision.provider == "devices"

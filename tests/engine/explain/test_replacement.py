@@ -33,21 +33,22 @@ NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
     ],
 )
 def test_each_kind_of_owner(owner: str, loops: bool, words: str) -> None:
-    found = replacement_of(NUMA, NO_NODE, owner, static=False)
+    found = replacement_of(NUMA, NO_NODE, owner, static=False, fits=True)
     assert found is not None
     assert (found.loops, words in found.text) == (loops, True)
 
 
 @pytest.mark.parametrize(
-    ("rejected", "decision", "owner", "static"),
+    ("rejected", "decision", "owner", "static", "fits"),
     [
-        (NUMA, NO_NODE, None, False),
-        (NUMA, NO_NODE, "", True),
-        (NUMA, NO_DEVICES, "Job/a", False),
-        (Rejected("OutOfcpu", "Node didn't have enough resource: cpu"), NO_NODE, "Job/a", False),
+        (NUMA, NO_NODE, None, False, True),
+        (NUMA, NO_NODE, "", True, True),
+        (NUMA, NO_DEVICES, "Job/a", False, True),
+        (Rejected("OutOfcpu", "Node didn't have enough resource: cpu"), NO_NODE, "Job/a", False, True),
+        (NUMA, NO_NODE, "Job/a", False, False),
     ],
 )
 def test_nothing_is_reported_if_nothing_is_known_or_the_scheduler_sees_it(
-    rejected: Rejected, decision: Decision, owner: str | None, static: bool
+    rejected: Rejected, decision: Decision, owner: str | None, static: bool, fits: bool
 ) -> None:
-    assert replacement_of(rejected, decision, owner, static=static) is None
+    assert replacement_of(rejected, decision, owner, static=static, fits=fits) is None

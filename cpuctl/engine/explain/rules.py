@@ -8,27 +8,27 @@ whose memory is in use can only be used alone or in its group.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
-from cpuctl.checkpoints.model import MemoryNode, named_nodes, node_list
+from cpuctl.checkpoints.model import named_nodes
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, nodes_text
+from cpuctl.engine.explain.decision import Blocked, Decision, Rule, nodes_text
+from cpuctl.engine.explain.memory_rules import HintNodes, blocked_allocation, blocked_by_memory
 from cpuctl.engine.explain.offers import SINGLE, Offer, OfferStatus, Round, memory_requested, whole_cpus
 from cpuctl.engine.explain.scenario import Replay
-from cpuctl.engine.hints.common_sets import CommonSets
-from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import HintRule
 from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.masks import NODE_0, NodeMask
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
-from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in, is_memory
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.phrases import byte_text, counted, named
-from cpuctl.pods.model import Container, StoredPod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
 
 
@@ -181,150 +181,6 @@ def _bound(hints: CPUHints) -> Blocked:
     )
 
 
-Tables = Mapping[int, MemoryNode]
-AmountIn = Callable[[Tables, Iterable[int], str], int]
-"""Function that adds up the bytes of a resource on some nodes."""
-
-
-def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:
-    """Return the rule by which the policy accepts none of the memory hints, of which there are some."""
-    request = memory_requested(node, pod, container) or {}
-    tables, policy = node.memory.state.tables, node.topology_manager.policy
-    if policy != SINGLE:
-        return _too_wide(hints.width, request, tables)
-    requested = f"{SINGLE} only accepts hints of one NUMA node"
-    if hints.width > 1:
-        return (
-            Rule.LARGER_THAN_A_NODE,
-            (
-                f"{requested}, but the request ({amounts(request)}) needs at least {hints.width}, even if "
-                "they are empty"
-            ),
-        )
-    if _serves(tables, request, 1):
-        return (
-            Rule.GROUP_RULE,
-            f"{requested}, but the nodes with {amounts(request)} are in groups: {groups(tables)}",
-        )
-    return Rule.NO_SINGLE_NODE, f"{requested}, but none has {amounts(request)} free: {_free(tables, request)}"
-
-
-def blocked_allocation(
-    failure: AllocationFailure, request: MemoryRequest, affinity: NodeMask | None, tables: Tables
-) -> Blocked:
-    """Return the rule behind an error of the Memory Manager.
-
-    *affinity* is the mask of NUMA nodes of the merged hint, None without one.
-    """
-    match failure:
-        case AllocationFailure.NOT_EXACT:
-            return Rule.QUANTITY_FORM, (
-                "a request of memory or huge pages is not written as a whole number of bytes, Ki, Mi or Gi"
-            )
-        case AllocationFailure.VIOLATES_GROUPS:
-            nodes = "" if affinity is None else f" {nodes_text(affinity)}"
-            return Rule.GROUP_RULE, (
-                f"the hint{nodes} has nodes that are used individually or in other groups: {groups(tables)}"
-            )
-        case AllocationFailure.DEFAULT_NOT_PREFERRED | AllocationFailure.EXTENSION_NOT_PREFERRED:
-            return _too_wide(_width(tables, request), request, tables)
-        case AllocationFailure.NO_DEFAULT:
-            return _none_at_all(request, tables)
-        case AllocationFailure.NOT_EXTENDED:
-            return _not_extended(request, affinity, tables)
-
-
-def _too_wide(width: int, request: MemoryRequest, tables: Tables) -> Blocked:
-    nodes = counted(width, "NUMA node")
-    fit = f"{amounts(request)} fit into {nodes} when empty, so only sets of that size"
-    if _serves(tables, request, width):
-        return Rule.GROUP_RULE, (
-            f"{fit} are preferred; enough is free, but on nodes that are used individually or in other "
-            f"groups: {groups(tables)}"
-        )
-    return Rule.WIDTH_FROM_CAPACITY, f"{fit} are preferred, and none has that now: {_free(tables, request)}"
-
-
-def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
-    for name, amount in request.items():
-        free = free_in(tables, tables, name)
-        if free < amount:
-            have = (
-                f"all NUMA nodes together have {bytes_text(free)} free"
-                if free
-                else "no NUMA node has any free"
-            )
-            return Rule.NOT_ENOUGH, f"{bytes_text(amount)} of {name} are requested, but {have}"
-    return Rule.GROUP_RULE, (
-        f"{_requested_and_free(request, tables)}, but they cannot be combined, as nodes in use stay in their "
-        f"groups: {groups(tables)}"
-    )
-
-
-def _requested_and_free(request: MemoryRequest, tables: Tables) -> str:
-    free = " and ".join(bytes_text(free_in(tables, tables, name)) for name in request)
-    return f"{amounts(request)} are requested, and all NUMA nodes together have {free} free"
-
-
-def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tables) -> Blocked:
-    if MEMORY not in request:
-        return Rule.HUGE_PAGES_ALONE, (
-            "the hint's NUMA nodes have too few huge pages, and the kubelet only looks for others if the "
-            "container also requests memory"
-        )
-    rule, why = _none_at_all(request, tables)
-    if affinity is None:
-        return rule, why
-    if rule is Rule.GROUP_RULE:
-        why = (
-            f"{_requested_and_free(request, tables)}, but the kubelet only adds nodes to those of the hint, "
-            f"and nodes in use stay in their groups: {groups(tables)}"
-        )
-    if affinity.bit_count() == 1:
-        free = amounts({name: free_in(tables, CPUSet(affinity), name) for name in request})
-        return rule, f"{nodes_text(affinity)}, which the hint names, has {free} free; {why}"
-    free = _free(tables, request, CPUSet(affinity))
-    return rule, f"{nodes_text(affinity)}, which the hint names, have {free} free; {why}"
-
-
-def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
-    """Return whether any *size* nodes have the requested amount, free by default, regardless of groups."""
-    nodes = NodeMask(CPUSet.of(tables).mask)
-    coverages = [
-        Coverage.of(nodes, {NODE_0 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
-        for name, wanted in request.items()
-    ]
-    return CommonSets.common(coverages, size).possible
-
-
-def _width(tables: Tables, request: MemoryRequest) -> int:
-    """Return the fewest nodes that would be enough if all memory were free."""
-    sizes = range(1, len(tables))
-    return next((size for size in sizes if _serves(tables, request, size, allocatable_in)), len(tables))
-
-
-def amounts(request: MemoryRequest) -> str:
-    """Format a request: ``4Gi of memory and 1Gi of hugepages-1Gi``."""
-    return " and ".join(f"{bytes_text(amount)} of {name}" for name, amount in request.items())
-
-
-def groups(tables: Tables) -> str:
-    """Format the groups of the nodes that are in use: ``node 0 alone, nodes 1-2 together``."""
-    used = {tuple(sorted(node.cells)) for node in tables.values() if node.number_of_assignments}
-    return ", ".join(
-        f"nodes {node_list(nodes)} together" if len(nodes) > 1 else f"node {nodes[0]} alone"
-        for nodes in sorted(used)
-    )
-
-
-def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = None) -> str:
-    return ", ".join(
-        f"{bytes_text(free_in(tables, (node,), name))} of {name} on node {node}"
-        for name in request
-        for node in (tables if nodes is None else nodes)
-    )
-
-
 OUT_OF = "OutOf"
 """The beginning of the reason if the node is too small; the resource's name follows."""
 
@@ -413,7 +269,6 @@ def _of_memory(
     pod, merged = replay.scenario.pod, rounds[-1].merged if rounds else None
     container = next((each for each in pod.all_containers if each.name == refused.container), None)
     request = memory_requested(replay.after, pod, container)
-    affinity = merged.hint.nodes if isinstance(merged, Merged) else None
     if container is not None and request == {} and replay.after.memory.rules.divides(pod):
         return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, replay.after.topology_manager.policy)
     if request == {}:
@@ -421,8 +276,16 @@ def _of_memory(
             "this kubelet reads a running container's resources from status.allocatedResources, which has "
             "none, and the Static policy fails when there is no memory to allocate"
         )
-    tables = replay.after.memory.state.tables
-    return blocked_allocation(failure, request or {}, affinity, tables)
+    state = replay.after.memory.state
+    hint = _hint_nodes(state, pod, merged.hint.nodes) if isinstance(merged, Merged) else None
+    return blocked_allocation(failure, request or {}, hint, state.tables)
+
+
+def _hint_nodes(state: MemoryManagerState, pod: StoredPod, nodes: NodeMask | None) -> HintNodes | None:
+    if nodes is None:
+        return None
+    lent = state.reusable_for(pod.uid).items()
+    return HintNodes(nodes, {name: amount for (of, name), amount in lent if of == nodes})
 
 
 def _no_own_resources(container: str, policy: str) -> str:

@@ -43,7 +43,7 @@ from tests.engine.explain.scenarios import (
     whole,
     with_memory,
 )
-from tests.support.pods import app
+from tests.support.pods import app, init, sidecar
 
 MEMORY = memory_config()
 
@@ -170,6 +170,21 @@ def test_memory_that_a_hint_cannot_provide_is_reported_with_the_hint() -> None:
         "NUMA node 0, which the hint names, has 1Gi of memory free; 10Gi of memory are requested, "
         "and all NUMA nodes together have 10Gi free, but the kubelet only adds nodes to those of the hint, "
         "and nodes in use stay in their groups: node 0 alone"
+    )
+
+
+def test_memory_of_init_containers_is_not_free_when_the_nodes_of_a_hint_are_checked() -> None:
+    """It counts for the hints, so that these nodes are one, but not a preferred one: one node is enough."""
+    before = sidecar(*("cpu=2 memory=6Gi",) * 2), init(*("cpu=7 memory=8Gi",) * 2)
+    config = RESTRICTED | {"topology_manager_scope": "pod"}
+    assert decision(WITH_MEMORY, named("a", *before, whole(7, memory="9Gi")), **config, **MEMORY) == Decision(
+        rule=Rule.WIDTH_FROM_CAPACITY,
+        why="NUMA nodes 0-1, which the hint names, have 0 of memory on node 0, 4Gi of memory on node 1 free, "
+        "not counting the 8Gi of memory that its init containers used there; the kubelet only adds nodes to "
+        "those of the hint, but 9Gi of memory fit into 1 NUMA node when empty, so only sets of that size are "
+        "preferred, and none of the larger ones",
+        container="main",
+        provider="memory",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules import blocked_allocation, blocked_by_memory
+from cpuctl.engine.explain.memory_rules import HintNodes, blocked_allocation, blocked_by_memory
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
@@ -49,7 +49,7 @@ class Case:
     why: str
     policy: str = "single-numa-node"
     failure: AllocationFailure = AllocationFailure.NO_DEFAULT
-    affinity: NodeMask | None = None
+    hint: HintNodes | None = None
 
     @property
     def request(self) -> dict[str, int]:
@@ -155,7 +155,7 @@ FAILURES = [
         "the hint NUMA nodes 0-1 has nodes that are used individually or in other groups: node 0 alone, "
         "nodes 2-3 together",
         failure=AllocationFailure.VIOLATES_GROUPS,
-        affinity=NodeMask(0b11),
+        hint=HintNodes(NodeMask(0b11)),
     ),
     Case(
         "no hint, but nodes of other groups",
@@ -184,15 +184,62 @@ FAILURES = [
         failure=AllocationFailure.DEFAULT_NOT_PREFERRED,
     ),
     Case(
-        "the hint cannot grow to a preferred one",
+        "no set with the nodes of the hint has enough",
         {"memory": 40},
         (((0,), 1),),
         Rule.WIDTH_FROM_CAPACITY,
-        "40Gi of memory fit into 4 NUMA nodes when empty, so only sets of that size are preferred, and "
-        "none has that now: 9Gi of memory on node 0, 10Gi of memory on node 1, 10Gi of memory on "
-        "node 2, 10Gi of memory on node 3",
+        "NUMA node 0, which the hint names, has 9Gi of memory free; the kubelet only adds nodes to those of "
+        "the hint, but 40Gi of memory fit into 4 NUMA nodes when empty, so only sets of that size are "
+        "preferred, and none with the hint's nodes has that now: 9Gi of memory on node 0, 10Gi of memory on "
+        "node 1, 10Gi of memory on node 2, 10Gi of memory on node 3",
         failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
-        affinity=NodeMask(1),
+        hint=HintNodes(NodeMask(1)),
+    ),
+    Case(
+        "the nodes of the hint are more than preferred, and init containers took memory there",
+        {"memory": 7},
+        (((0, 1), 14),),
+        Rule.WIDTH_FROM_CAPACITY,
+        "NUMA nodes 0-1, which the hint names, have 0 of memory on node 0, 6Gi of memory on node 1 free, not "
+        "counting the 2Gi of memory that its init containers used there; the kubelet only adds nodes to "
+        "those of the hint, but 7Gi of memory fit into 1 NUMA node when empty, so only sets of that size are "
+        "preferred, and none of the larger ones",
+        failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
+        hint=HintNodes(NodeMask(0b11), {"memory": 2 * GIB, PAGES: GIB}),
+    ),
+    Case(
+        "the nodes of the hint could be joined by others that are in groups",
+        {"memory": 15},
+        (((1,), 1), ((2, 3), 2)),
+        Rule.GROUP_RULE,
+        "NUMA node 0, which the hint names, has 10Gi of memory free; the kubelet only adds nodes to those of "
+        "the hint, but 15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are "
+        "preferred; with the hint's nodes, enough is free, but on nodes that are used individually or in "
+        "other groups: node 1 alone, nodes 2-3 together",
+        failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
+        hint=HintNodes(NodeMask(1)),
+    ),
+    Case(
+        "without the nodes of a hint, any preferred set counts",
+        {"memory": 15},
+        (((0,), 6), ((1,), 6), ((2,), 6), ((3,), 6)),
+        Rule.WIDTH_FROM_CAPACITY,
+        "15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are preferred, and "
+        "none has that now: 4Gi of memory on node 0, 4Gi of memory on node 1, 4Gi of memory on node "
+        "2, 4Gi of memory on node 3",
+        failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
+    ),
+    Case(
+        "enough elsewhere, but not with the nodes of the hint",
+        {"memory": 15},
+        (((0,), 6), ((1,), 6)),
+        Rule.WIDTH_FROM_CAPACITY,
+        "NUMA node 0, which the hint names, has 4Gi of memory free; the kubelet only adds nodes to those of "
+        "the hint, but 15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are "
+        "preferred, and none with the hint's nodes has that now: 4Gi of memory on node 0, 4Gi of memory on "
+        "node 1, 10Gi of memory on node 2, 10Gi of memory on node 3",
+        failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
+        hint=HintNodes(NodeMask(1)),
     ),
     Case(
         "more pages than there are",
@@ -219,7 +266,7 @@ FAILURES = [
         "nodes to those of the hint, and nodes in use stay in their groups: node 0 alone, node 1 alone, "
         "nodes 2-3 together",
         failure=AllocationFailure.NOT_EXTENDED,
-        affinity=NodeMask(0b11),
+        hint=HintNodes(NodeMask(0b11)),
     ),
     Case(
         "there was no hint at all",
@@ -237,14 +284,14 @@ FAILURES = [
         "the hint's NUMA nodes have too few huge pages, and the kubelet only looks for others if the "
         "container also requests memory",
         failure=AllocationFailure.NOT_EXTENDED,
-        affinity=NodeMask(1),
+        hint=HintNodes(NodeMask(1)),
     ),
 ]
 
 
 @pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
 def test_why_memory_cannot_be_allocated(case: Case) -> None:
-    found = blocked_allocation(case.failure, case.request, case.affinity, tables(case.used))
+    found = blocked_allocation(case.failure, case.request, case.hint, tables(case.used))
     assert found == (case.rule, case.why)
 
 

@@ -461,6 +461,20 @@ def test_one_command_repairs_what_several_findings_report(cpuctl: Cpuctl) -> Non
     assert f"\nNext, to repair the state files: {repair}" in answer.out
 
 
+def test_no_repair_is_proposed_while_the_configuration_keeps_the_kubelet_from_starting(
+    cpuctl: Cpuctl,
+) -> None:
+    """The repair would refuse to change anything; a setting may be what makes the files wrong."""
+    node = "fixtures/nodes/v2-2-numa"
+    words = ("-m", f"{node}/node.tar.xz", "--pods", f"{node}/pods.json", "--kubelet-version", "1.35")
+    policy = ("--kubelet-args", "--cpu-manager-policy=none", "-q")
+    answer = cpuctl("checkpoint", "verify", *words, *policy).out
+    assert "warning: cpu_manager_state: " in answer
+    assert "\n  see: cpuctl config check " in answer
+    assert "checkpoint repair" not in answer
+    assert "not changed: " in cpuctl("checkpoint", "repair", *words, *policy).out
+
+
 def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/hybrid-8-numa/node.tar.xz"
     machine = ("-m", "synthetic:1s1n8c1t,mem=8Gi", "--kubelet-version", "1.36")

@@ -99,20 +99,31 @@ def advised(case: CheckpointCase) -> StateVerdict:
     """Return the verdict on state files; propose a repair only if it would succeed.
 
     If one file cannot be repaired, none is: the obstacle is proposed as the first step, for its own file and
-    for all others. CPUs that are only offline can also be brought online again.
+    for all others. If the configuration itself keeps the kubelet from starting, it has to be corrected first:
+    nothing is proposed for the files. CPUs that are only offline can also be brought online again.
     """
     before = case.verdict()
     verdict = replace(before, refusals=_qualified(before.refusals, case.host.kubelet))
     findings = verdict.findings
+    if not any(REPAIR in each.fix for each in findings):
+        return verdict
+    unconfigured = _is_unconfigured(verdict.start)
+    managers = start_managers(case.host.source.info, case.host.kubelet)
+    if not isinstance(managers, Started) and not unconfigured:
+        return replace(verdict, findings=tuple(map(_without_repair, findings)))
     if not any(each.fix.endswith(REPAIR) for each in findings):
         return verdict
-    if _is_unconfigured(verdict.start):
+    if unconfigured:
         # Without the configuration nothing is repaired.
         findings = tuple(map(_unconfigured, findings))
-    elif (blocked := _in_the_way(case, before)) is not None:
+    elif isinstance(managers, Started) and (blocked := _in_the_way(case, managers, before)) is not None:
         findings = tuple(_unblocked(findings, *blocked))
     offline = case.host.source.machine.offline
     return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
+
+
+def _without_repair(finding: StateFinding) -> StateFinding:
+    return replace(finding, fix="") if REPAIR in finding.fix else finding
 
 
 def _qualified(refusals: Mapping[str, NotStarted], kubelet: Kubelet) -> dict[str, NotStarted]:
@@ -168,11 +179,8 @@ def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
     return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 
-def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:
+def _in_the_way(case: CheckpointCase, managers: Started, before: StateVerdict) -> tuple[str, str] | None:
     """Return the first file that prevents the repair of all, and what to do about it."""
-    managers = start_managers(case.host.source.info, case.host.kubelet)
-    if not isinstance(managers, Started):
-        return None
     for state in case.states:
         try:
             change = _repaired(state, case, managers, before)

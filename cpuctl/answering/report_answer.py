@@ -226,6 +226,7 @@ class _Reporter:
     def _state(self) -> CheckpointVerify | None:
         """Check whether a kubelet starts on its state files, if there are any."""
         from cpuctl.answering.node_checks import verify_state
+        from cpuctl.operations.checkpoint.states import may_lack_states
 
         if self.source.files is None and not self.words.state:
             self._misses("state", _DESCRIBED)
@@ -241,7 +242,7 @@ class _Reporter:
             if document["start"]["outcome"] in ("Refused", "KubeletFault"):
                 self._misses("state", "the kubelet exits before it reads its state files")
             else:
-                self._misses("state", _NO_STATE_HERE if self.live else _NO_STATE)
+                self._misses("state", _NO_STATE if may_lack_states(self.source) else _NO_STATE_HERE)
         return None
 
     def _holders(self) -> CheckpointDump | None:

@@ -33,6 +33,8 @@ CONFIG = "var/lib/kubelet/config.yaml"
 OPENSHIFT_CONFIG = "etc/kubernetes/kubelet.conf"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
 STATE_DIRECTORY = "var/lib/kubelet"
+MADE_BY_KUBELET = frozenset({"device-plugins", "pki", "pods"})
+"""Directories that a running kubelet makes there; its configuration is written before it runs."""
 STATE_FILES: Mapping[StateFileName, str] = {
     ACTUATED_FILE: ACTUATED_FILE,
     ALLOCATED_FILE: ALLOCATED_FILE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from pathlib import Path
 
@@ -88,10 +89,55 @@ def test_a_captured_node_without_state_files_has_none(tmp_path: Path, cpuctl: Cp
     assert answer.out.startswith("Nothing was checked: there are no state files.")
 
 
-def test_a_recording_of_nothing_but_the_machine_does_not_show_whether_there_are_files(cpuctl: Cpuctl) -> None:
-    answer = cpuctl("checkpoint", "verify", "-m", "fixtures/fleet/recordings/worker-1.tar.xz", "-q")
+@pytest.fixture
+def by_hand(tmp_path: Path) -> Path:
+    """Return a machine's files and its kubelet's configuration, as people collect them."""
+    with tarfile.open(ROOT / "fixtures/fleet/recordings/worker-1.tar.xz") as archive:
+        archive.extractall(tmp_path / "node", filter="data")
+    config = tmp_path / "node/var/lib/kubelet/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
+    return tmp_path / "node"
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_recording_without_files_that_a_kubelet_makes_does_not_show_whether_there_are_any(
+    configured: bool, by_hand: Path, cpuctl: Cpuctl
+) -> None:
+    node = str(by_hand) if configured else "fixtures/fleet/recordings/worker-1.tar.xz"
+    answer = cpuctl("checkpoint", "verify", "-m", node, "--kubelet-args", "--v=2", "-q")
     assert answer.code == 3
-    assert answer.out.startswith("Whether the kubelet would start is unknown: the state files are not in")
+    assert "would start is unknown: the state files are not in the recording\n" in answer.out
+    dumped = cpuctl("checkpoint", "dump", "-m", node, "-q")
+    missing = f"error: {node}: the state files are not in the recording\n"
+    assert (dumped.code, dumped.err) == (4, f"{missing}hint: on the node: sudo cpuctl checkpoint dump\n")
+    report = json.loads(cpuctl("report", "-m", node, "-q", "-o", "json").out)
+    unknown = {each["part"]: each["what"] for each in report["unknown"]}
+    assert unknown["state"] == "the kubelet's state files are not in the recording"
+
+
+@pytest.mark.parametrize("made", ["device-plugins", "pki", "pods"])
+def test_the_directory_of_a_kubelet_shows_that_there_are_no_state_files(
+    made: str, by_hand: Path, cpuctl: Cpuctl
+) -> None:
+    (by_hand / "var/lib/kubelet" / made).mkdir()
+    node = ("-m", str(by_hand))
+    answer = cpuctl("checkpoint", "verify", *node, "--kubelet-args", "--v=2", "-q")
+    assert answer.out.startswith("Nothing was checked: there are no state files.")
+    dumped = cpuctl("checkpoint", "dump", *node, "-q")
+    assert (dumped.code, dumped.out) == (4, "")
+    assert "there are no state files\nhint: specify a state file" in dumped.err
+    report = json.loads(cpuctl("report", *node, "-q", "-o", "json").out)
+    unknown = {each["part"]: each["what"] for each in report["unknown"]}
+    assert unknown["state"] == "no kubelet state files found"
+
+
+def test_a_node_whose_state_files_were_not_collected_is_not_clean_in_a_fleet(
+    by_hand: Path, cpuctl: Cpuctl
+) -> None:
+    answer = json.loads(cpuctl("fleet", "check", str(by_hand.parent), "-q", "-o", "json").out)
+    (node,) = answer["nodes"]
+    assert node["start"]["outcome"] == "Undetermined"
 
 
 @pytest.mark.parametrize("words", [("repair",), ("migrate", "--to", "1.37")], ids=["repair", "migrate"])

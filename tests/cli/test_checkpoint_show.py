@@ -243,12 +243,6 @@ def test_a_truncated_file_of_a_recording_is_verified_through_the_recording(
     assert f"hint: to see what a kubelet does with it: cpuctl checkpoint verify {recording}\n" in refused.err
 
 
-def test_without_state_files_a_hint_says_what_to_specify(cpuctl: Cpuctl) -> None:
-    nothing = cpuctl("checkpoint", "dump", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q")
-    assert (nothing.code, nothing.out) == (4, "")
-    assert "there are no state files\nhint: specify a state file" in nothing.err
-
-
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

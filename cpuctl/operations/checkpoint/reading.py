@@ -19,7 +19,7 @@ from cpuctl.inputs.state_files import (
     is_recording,
     read_states,
 )
-from cpuctl.operations.checkpoint.states import load_owners
+from cpuctl.operations.checkpoint.states import load_owners, may_lack_states
 from cpuctl.pods.rules import PodRules
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:
-        if source is not None and source.gathered is not None:
+        if source is not None and may_lack_states(source):
             hint = "on the node: sudo cpuctl checkpoint dump"
             raise InputError(NO_STATE_FILES, where=machine, hint=hint)
         hint = "specify a state file, a directory with state files, or a recording of a node that has them"

@@ -86,19 +86,26 @@ class CheckpointCase(Record):
 
 
 def lacks_states(case: CheckpointCase) -> bool:
-    """Return whether it is unknown what state files a node has, as they were not collected.
+    """Return whether it is unknown what state files a node has, as they were not collected."""
+    return not case.states and may_lack_states(case.host.source)
 
-    A capture of cpuctl has all that exist, and so has the directory of a kubelet.
+
+def may_lack_states(source: MachineSource) -> bool:
+    """Return whether a machine without state files may only lack them because they were not collected.
+
+    A capture of cpuctl has all that exist, and so has a node's own file tree. A kubelet that has run always
+    has state files: its configuration alone is not its whole directory, but what it makes when it runs is.
     """
-    from cpuctl.machine.recording_layout import MANIFEST, STATE_DIRECTORY
+    from cpuctl.machine.recording_layout import MADE_BY_KUBELET, MANIFEST, STATE_DIRECTORY
 
-    source = case.host.source
-    if case.states or source.origin == LIVE_MACHINE:
+    if source.origin == LIVE_MACHINE:
         return False
     if source.gathered is not None:
         return True
     files = source.files
-    return files is not None and files.read(MANIFEST) is None and not files.names(STATE_DIRECTORY)
+    if files is None or files.read(MANIFEST) is not None:
+        return False
+    return MADE_BY_KUBELET.isdisjoint(files.names(STATE_DIRECTORY))
 
 
 def require_states(case: CheckpointCase, verb: str, command: str) -> None:

@@ -26,7 +26,7 @@ def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> R
     Its configuration is at *config_at* unless a flag says otherwise. Raise InputError, with the place in the
     manifest, for an invalid manifest or one that another version of cpuctl wrote.
     """
-    found = _configured(tree, config_at)
+    found = read_configuration(tree, config_at)
     text = tree.read(MANIFEST)
     if text is None:
         return _of_files(found, tree, origin)
@@ -47,7 +47,7 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
 
     live = live_kubelet(tree)
     if live.config_path:
-        named = _configured(tree, live.config_path.lstrip("/"))
+        named = read_configuration(tree, live.config_path.lstrip("/"))
         found = replace(
             found,
             config=named.config,
@@ -84,8 +84,8 @@ def _absent(path: str) -> InputError:
     return InputError("no such file: the node does not have it, or it was not recorded", where=path)
 
 
-def _configured(tree: Tree, path: str) -> RecordedKubelet:
-    """Read the configuration; a failure to read it matters only if no other one is specified."""
+def read_configuration(tree: Tree, path: str) -> RecordedKubelet:
+    """Read the configuration at a path; a failure to read it matters only if no other one is specified."""
     try:
         config = tree.read(path)
     except CpuctlError as error:

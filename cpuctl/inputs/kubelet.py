@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cpuctl import option_names
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError, UsageError
-from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.configuration import LIVE_MACHINE, any_flags
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.values import Origin
     from cpuctl.inputs.configuration import KubeletInputs, KubeletSetup, LoadedKubelet, ServerInputs
+    from cpuctl.inputs.flag_files import KubeletFiles
     from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.version import KubeletVersion
@@ -41,7 +43,6 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     from cpuctl.inputs.configuration import (
         KubeletSetup,
         all_arguments,
-        any_flags,
         configuration_text,
         drop_in_source,
         given_arguments,
@@ -54,12 +55,9 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         inputs = replace(inputs, version=_node_version(node))
     arguments = given_arguments(inputs.arguments)
     given = any_flags(arguments)
-    config = inputs.config if inputs.config is not None else given.config or None
     origin = machine.origin if machine else ""
-    recorded = RecordedKubelet() if inputs.version and config is not None else _recorded_kubelet(machine)
-    # Another file means another kubelet, to which the recorded one's settings do not apply.
-    own = recorded if config is None else RecordedKubelet()
-    directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
+    recorded, files = _files(inputs, given, machine, sources)
+    own, config = files.own, files.config
     version = _version(inputs, recorded, origin, sources)
     main, base_directory = configuration_text(config, own, origin, sources, data=inputs.config_data)
     places = None
@@ -71,7 +69,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         version=version,
         main=main,
         base_directory=base_directory,
-        drop_ins=drop_in_source(directory, own, sources),
+        drop_ins=drop_in_source(files.directory, own, sources),
         arguments=combined,
         gate_flags=read_gates(inputs.gates),
         ignores_unknown_gates=inputs.ignores_unknown_gates,
@@ -79,8 +77,6 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         cgroup_version=found_cgroup_version(machine) or 2,
         released=released,
     )
-    if config is not None:
-        _warn_of_set_aside(recorded, sources)
     if machine is not None and main is None and not inputs.arguments and setup.drop_ins is None:
         setup = _without_configuration(setup, machine, sources)
     loaded = load_setup(setup, sources) if released else load_assumed(setup, sources)
@@ -127,15 +123,46 @@ def _amount_of(node: dict[str, Any], part: str, resource: str) -> Quantity | Non
         return None
 
 
-def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
-    """Report which settings of the node's own kubelet do not apply with another configuration."""
+def _files(
+    inputs: KubeletInputs, given: KubeletFlags, machine: MachineSource | None, sources: Sources
+) -> tuple[RecordedKubelet, KubeletFiles]:
+    """Return the machine's own kubelet, and the files that apply: its own, or named ones."""
+    from cpuctl.inputs.flag_files import (
+        CONFIG_FLAG,
+        FlagPaths,
+        KubeletFiles,
+        find_files,
+        flag_paths,
+        is_recording,
+    )
+
+    config = inputs.config if inputs.config is not None else given.config or None
+    directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
+    paths = flag_paths(inputs, given) if is_recording(machine) else FlagPaths()
+    unused = inputs.version and config is not None and not any(paths)
+    recorded = RecordedKubelet() if unused else _recorded_kubelet(machine)
+    # Another file means another kubelet, to which the recorded one's settings do not apply.
+    own = recorded if config is None else RecordedKubelet()
+    files = KubeletFiles(own=own, config=config, directory=directory)
+    if machine is not None and any(paths):
+        files = find_files(files, paths, recorded, machine, sources)
+    if config is not None:
+        option = option_names.KUBELET_CONFIG if inputs.config is not None else CONFIG_FLAG
+        _warn_of_set_aside(recorded, option, given, sources)
+    return recorded, files
+
+
+def _warn_of_set_aside(recorded: RecordedKubelet, option: str, given: KubeletFlags, sources: Sources) -> None:
+    """Report which settings of the node's own kubelet do not apply with another configuration (*option*)."""
+    flags = [flag for flag in recorded.flags or () if not {*any_flags([flag]).names} <= {*given.names}]
+    drop_ins = (recorded.drop_ins or recorded.config_directory) and not given.config_dir
     own = {
-        option_names.KUBELET_ARGS: f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
-        option_names.CONFIG_DIR: "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
+        option_names.KUBELET_ARGS: f"flags ({' '.join(flags)})" if flags else "",
+        option_names.CONFIG_DIR: "drop-in files" if drop_ins else "",
     }
-    if ignored := {option: what for option, what in own.items() if what}:
+    if ignored := {name: what for name, what in own.items() if what}:
         sources.warnings.append(
-            f"with --kubelet-config, the {' and the '.join(ignored.values())} of the node's kubelet are "
+            f"with {option}, the {' and the '.join(ignored.values())} of the node's kubelet are "
             f"ignored: set them with {' and '.join(ignored)}"
         )
 

@@ -230,10 +230,12 @@ def _kubelet(
     Unreadable files do not prevent an observation, nor, if the caller *goes_without*, does a
     configuration that a kubelet cannot load.
     """
+    from cpuctl.inputs.flag_files import paths_of
+
     try:
         return load_kubelet(inputs, sources, machine=source).kubelet, ""
     except NodeAccessError as error:
-        if inputs.config is not None:
+        if inputs.config is not None or paths_of(inputs).config:
             raise
         sources.warnings.append(f"{error}: reserved CPUs and quotas are unknown (try again with sudo)")
         return load_kubelet(inputs, sources, machine=None).kubelet, str(error)

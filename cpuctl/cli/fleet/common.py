@@ -24,10 +24,12 @@ from cpuctl.fleet.asking import (
 )
 from cpuctl.fleet.collection import collect
 from cpuctl.inputs.configuration import KubeletInputs, config_read
+from cpuctl.inputs.flag_files import paths_of
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.sources import THE_FLAGS, Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.phrases import counted, few
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -132,9 +134,11 @@ def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
     inputs = kubelet_inputs(context)
     refuse_stdin_twice(inputs.config, *names)
     inputs = config_read(inputs)
-    if inputs != KubeletInputs():
+    # Paths in flags are looked up in every recording first.
+    here = replace(inputs, arguments="") if any(paths_of(inputs)) else inputs
+    if here != KubeletInputs():
         with suppress(ConfigRefusedError):  # a configuration that no kubelet would load is part of the answer
-            load_kubelet(inputs, Sources(), machine=None)
+            load_kubelet(here, Sources(), machine=None)
     return inputs
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _ADMITTED, _UNKNOWN = "admitted", "undetermined: "
 _NO_START = "the kubelet does not start"
+_UNKNOWN_START = f"{_UNKNOWN}whether the kubelet starts is unknown"
 
 
 class PodEffect(NamedTuple):
@@ -83,7 +84,8 @@ class ReleaseSide(NamedTuple):
         node = self.start(kubelet or self.kubelet)
         if not isinstance(node, Node):
             stated = node.error if isinstance(node, StartRefused) else node.why
-            return _Outcomes(stated, (_NO_START,) * len(self.pods))
+            instead = _UNKNOWN_START if isinstance(node, Undetermined) else _NO_START
+            return _Outcomes(stated, (instead,) * len(self.pods))
         again = map(_outcome, node.readmit(self.pods[: self.running])) if self.running else ()
         return _Outcomes("", (*again, *(_outcome(node.admit(pod)) for pod in self.pods[self.running :])))
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_devices import asking
 from tests.cli.test_differences import HEAD
+from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 MACHINE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
@@ -85,6 +87,27 @@ def test_an_outcome_that_is_unknown_for_one_release_is_not_called_a_change(
     assert "The result for 1 pod is unknown:\n" in cpuctl(*words).out
     two = cpuctl(*words, "-T", "web=2/2,1Gi", "-T", "api=2/2,1Gi").out
     assert "2 pods would change; the result for 1 pod is unknown:\n" in two
+
+
+@pytest.fixture
+def on_cgroup_v1(tmp_path: Path) -> str:
+    """Write a node with cgroup v1 whose flags are unknown: they decide whether kubelet 1.35 starts."""
+    groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
+    return str(written(small_machine() | groups | {"var/lib/kubelet/config.yaml": STATIC}, tmp_path / "v1"))
+
+
+def test_pods_of_a_kubelet_that_may_start_are_unknown(on_cgroup_v1: str, cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", "-m", on_cgroup_v1, "-T", "web=2/2,1Gi", "-T", "api=1/1,1Gi")
+    shown = cpuctl(*words, "--from", "1.34", "--to", "1.35").out
+    assert "Whether kubelet 1.35 would start is unknown: its flags are unknown" in shown
+    unknown = "1.35: undetermined: whether the kubelet starts is unknown"
+    assert "The result for 2 pods is unknown:\n" in shown
+    assert shown.count(unknown) == 2
+    assert "the kubelet does not start\n" not in shown
+    between = (*words, "--from", "1.35", "--to", "1.36")
+    assert "The pods were not compared: neither kubelet is known to start.\n" in cpuctl(*between).out
+    document = json.loads(cpuctl(*between, "-o", "json").out)
+    assert (len(document["pods"]), document["refusedByBoth"]) == (2, [])
 
 
 def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:

@@ -169,12 +169,13 @@ def _options(document: answers.ComparedVersions) -> Table:
 def _pods(
     document: answers.ConfigVersions, pods: Sequence[answers.PodChange], *, wide: bool
 ) -> Iterator[str]:
-    yield _changing(pods) if pods else _same_pods(_outcomes(document))
-    for pod in pods:
+    starts = "Started" in _outcomes(document)
+    yield _changing(pods) if pods and starts else _same_pods(_outcomes(document))
+    for pod in pods if starts else ():
         yield f"  {pod['pod']}"
         yield f"    {document['from']}: {pod['before']}"
         yield f"    {document['to']}: {pod['after']}"
-    if (refused := document.get("refusedByBoth", ())) and "Started" in _outcomes(document):
+    if (refused := document.get("refusedByBoth", ())) and starts:
         yield f"Neither kubelet admits {counted(len(refused), 'other pod' if pods else 'pod')}:"
         shown = refused if wide else refused[:_REFUSED_SHOWN]
         yield from (f"  {each['pod']}: {each['before']}" for each in shown)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
     """Return the node's CPUs by purpose."""
-    at, machine = snapshot.hierarchies, snapshot.machine
+    at, machine, configured = snapshot.hierarchies, snapshot.machine, snapshot.configured
     drivers = {group.role.driver for group in snapshot.groups.values()}
     return {
         "cgroupVersion": at.version if at else None,
@@ -33,7 +33,8 @@ def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
         "offline": str(machine.offline),
         "isolated": str(machine.isolated),
         "nohzFull": str(machine.nohz_full),
-        "reserved": None if snapshot.configured.why_unknown else str(snapshot.configured.reserved),
+        "reserved": None if configured.why_unknown else str(configured.reserved),
+        "strictReservation": None if configured.why_unknown else configured.strict_reservation,
         "sharedPool": set_answer(snapshot.shared_pool),
         "exclusive": str(snapshot.exclusive) if snapshot.state.cpu else None,
     }

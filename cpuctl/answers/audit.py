@@ -35,6 +35,10 @@ class AuditedNode(TypedDict):
     nohzFull: CPUList
     reserved: CPUList | None
     """From the kubelet's configuration; null if it cannot be read."""
+    strictReservation: bool | None
+    """Whether strict-cpu-reservation is set, which keeps reserved CPUs out of the shared pool; null if the
+    configuration cannot be read.
+    """
     sharedPool: CPUList | None
     """Null with the policy none, which has no shared pool."""
     exclusive: CPUList | None

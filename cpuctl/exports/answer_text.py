@@ -74,8 +74,11 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
     )
 
 
-def shared_sentence(shared: str, reserved: str) -> str:
-    """Write where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
+def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False) -> str:
+    """Write where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set.
+
+    *is_strict*: the option is set, but the state file does not fit it.
+    """
     if not shared:
         return "Burstable and BestEffort containers have no CPUs to run on"
     pool, kept = CPUSet.parse(shared), CPUSet.parse(reserved)
@@ -87,6 +90,8 @@ def shared_sentence(shared: str, reserved: str) -> str:
         return f"Burstable and BestEffort containers run only on the reserved {named(among)}"
     if not among:
         return f"{who}, not on the reserved {named(kept)}"
+    if is_strict:
+        return f"{who}, including the reserved {named(among)}"
     cpus = "CPU" if len(kept) == 1 else "CPUs"
     return f"{who}, including the reserved {named(among)}; to keep them off the reserved {cpus}, {_KEEP_OFF}"
 

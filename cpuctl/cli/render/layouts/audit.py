@@ -28,7 +28,8 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
     pool, reserved = node["sharedPool"], node["reserved"]
     shared = ""
     if pool is not None and reserved is not None:
-        shared = shared_sentence(str(CPUSet.parse(pool) & CPUSet.parse(node["online"])), reserved)
+        online = CPUSet.parse(pool) & CPUSet.parse(node["online"])
+        shared = shared_sentence(str(online), reserved, is_strict=bool(node["strictReservation"]))
     yield Lines((*node_lines(node), *([Cell(shared)] if shared else [])))
     shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
     if shown:

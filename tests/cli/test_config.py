@@ -344,6 +344,9 @@ def test_the_fix_of_an_option_in_a_flag_is_written_as_in_the_flag(cpuctl: Cpuctl
     several = cpuctl("config", "check", *machine, "--kubelet-args", listed, "-q", columns=300)
     flag = "--cpu-manager-policy-options"
     assert f"\n  fix: {flag}=full-pcpus-only=true {flag}=strict-cpu-reservation=true\n" in several.out
+    unclear = flags.replace("yes", "sometimes,strict-cpu-reservation=true")
+    either = cpuctl("config", "check", *machine, "--kubelet-args", unclear, "-q", columns=300)
+    assert "\n  fix: full-pcpus-only=true or full-pcpus-only=false\n" in either.out
     fixed = cpuctl("config", "check", *machine, "--kubelet-args", flags.replace("yes", "true"), "-q")
     assert fixed.out.startswith("Kubelet 1.36 would start")
 

@@ -189,10 +189,14 @@ def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     """Return where a finding's setting is set; the fix of an option in a flag is written as in the flag."""
     where = place_of(loaded, lint.place) or ""
     if where.startswith("--") and _OPTIONS.fullmatch(lint.fix):
-        options = [f"{name}={value}" for name, value in _OPTION.findall(lint.fix)]
+        options = [_in_flag(*parts) for parts in _OPTION.findall(lint.fix)]
         flags = " ".join(f"{where}={option}" for option in options)
         lint = replace(lint, fix=flags if len(options) > 1 else options[0])
     return lint.at(SettingPlace(path_name(lint.place), where))
+
+
+def _in_flag(name: str, value: str, other: str) -> str:
+    return f"{name}={value} or {name}={other}" if other else f"{name}={value}"
 
 
 def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
@@ -202,7 +206,7 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
     return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
 
 
-_OPTION = re.compile(r'([\w-]+): "([^"]*)"')
+_OPTION = re.compile(r'([\w-]+): "([^"]*)"(?: or "([^"]*)")?')
 _OPTIONS = re.compile(rf"{_OPTION.pattern}(?:, {_OPTION.pattern})*")
 RESERVE = "cpuctl config reserve"
 _PICKING = "CPU Manager, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpuctl.departures import GATES, OPTION_GROUPS
 from cpuctl.diagnostics import Severity
@@ -196,7 +196,7 @@ def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Li
     try:
         wanted = parse_bool(value)
     except GoError:
-        return _no_switch(field, name, value)
+        return _no_switch(field, name, value, subject)
     if wanted:
         return None
     message = f"option {name} is set to false, which is the same as leaving it out"
@@ -266,15 +266,16 @@ def _number(field: str, value: str, subject: LintSubject) -> Lint | None:
 _MEANT = {"true": ("yes", "y", "on", "enabled"), "false": ("no", "n", "off", "disabled")}
 
 
-def _no_switch(field: str, name: str, value: str) -> Lint:
+def _no_switch(field: str, name: str, value: str, subject: LintSubject) -> Lint:
     first, *others = value.split(",")
     listed = bool(others) and all("=" in each for each in others)  # as other flags take it
     one = first.lower() if listed else value.lower()
-    meant = [boolean for boolean, words in _MEANT.items() if one in (boolean, *words)] or [*_MEANT]
-    options = [f"{name}: {' or '.join(map(quoted, meant))}"]
-    if listed:
-        pairs = (each.partition("=") for each in others)
-        options += [f"{other}: {quoted(its)}" for other, _, its in pairs]
+    meant = [boolean for boolean, words in _MEANT.items() if one in (boolean, *words)]
+    options = [f"{name}: {' or '.join(map(quoted, meant or _MEANT))}"]
+    if listed and meant:
+        pairs = [_pair(each) for each in others]
+        if _could_be_set(field, pairs, subject):
+            options += [f"{other}: {quoted(its)}" for other, its in pairs]
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
@@ -284,6 +285,25 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
         message=f"option {name} is a boolean, not {quoted(value)}" + "; set each option separately" * listed,
         fix=", ".join(options),
     )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name.strip(), value.strip()
+
+
+def _could_be_set(field: str, pairs: Sequence[tuple[str, str]], subject: LintSubject) -> bool:
+    """Return whether the release knows these options, with their values, and the field has none of them."""
+    known, options = CPU_POLICY_OPTIONS, subject.config.cpu_manager_policy_options
+    if field == NUMA_OPTIONS:
+        known, options = TOPOLOGY_OPTIONS, subject.config.topology_manager_policy_options
+    names = [other for other, _ in pairs]
+    if len({*names, *options}) < len(names) + len(options):
+        return False
+    if not all(other in known and known[other].stage(subject.gates.minor) for other in names):
+        return False
+    lints = (_option_value(field, other, value, subject) for other, value in pairs)
+    return not any(lint.severity is Severity.ERROR for lint in lints if lint)
 
 
 def lint_gates(subject: LintSubject) -> Iterator[Lint]:

@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from tests.support.config_lints import CPU, Case, Reported, aligned, static
@@ -308,6 +309,45 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_exactly_one_mistake_is_found(case: Case) -> None:
     assert case.reported.lints() == [case.wanted]
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        ("yes, align-by-socket = true", 'full-pcpus-only: "true", align-by-socket: "true"'),
+        ("true,full-pcpus-only=false", 'full-pcpus-only: "true"'),
+        ("true,strict-cpu-reservation=true", 'full-pcpus-only: "true"'),
+        ("true,align-by-socket=true,align-by-socket=true", 'full-pcpus-only: "true"'),
+        ("true,align-by-socket=true,distribute-cpus-across-numa=maybe", 'full-pcpus-only: "true"'),
+        ("true,=x", 'full-pcpus-only: "true"'),
+        ("true,xyz=true", 'full-pcpus-only: "true"'),
+        ("yes,align-by-socket=b=c", 'full-pcpus-only: "true"'),
+        ("sometimes,align-by-socket=true", 'full-pcpus-only: "true" or "false"'),
+    ],
+)
+def test_only_options_that_could_be_set_are_listed(value: str, fix: str) -> None:
+    reported = Reported(config=static({"full-pcpus-only": value, "strict-cpu-reservation": "true"}))
+    (found,) = reported.lints()
+    assert found.message.endswith(f"is a boolean, not {quoted(value)}; set each option separately")
+    assert found.fix == fix
+
+
+def test_a_list_may_not_have_options_of_another_release() -> None:
+    value = {"full-pcpus-only": "true,strict-cpu-reservation=true"}
+    fixes = {minor: Reported(config=static(value), minor=minor).lints()[0].fix for minor in (31, 36)}
+    assert fixes == {
+        31: 'full-pcpus-only: "true"',
+        36: 'full-pcpus-only: "true", strict-cpu-reservation: "true"',
+    }
+
+
+def test_a_list_of_topology_options_has_those_of_its_field() -> None:
+    value = {"prefer-closest-numa-nodes": "true,max-allowable-numa-nodes=9"}
+    (found,) = Reported(config=aligned(value)).lints()
+    assert found.fix == 'prefer-closest-numa-nodes: "true", max-allowable-numa-nodes: "9"'
+    value = {"prefer-closest-numa-nodes": "true,full-pcpus-only=true"}
+    (found,) = Reported(config=aligned(value)).lints()
+    assert found.fix == 'prefer-closest-numa-nodes: "true"'
 
 
 def test_the_number_of_findings_on_unknown_gates_is_limited() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cpuctl import option_names
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -210,7 +210,34 @@ def listed_pods(name: str) -> tuple[Pod, ...]:
         path, node = with_node(name)
         if node:
             return _gathered_pods(Path(path), node)
-    return read_manifests([name], empty=True).pods
+    try:
+        return read_manifests([name], empty=True).pods
+    except InputError:
+        _refuse_must_gather(name)
+        raise
+
+
+def _refuse_must_gather(name: str) -> None:
+    """Raise InputError for a packed must-gather without ``#NODE``."""
+    from contextlib import suppress
+    from pathlib import Path
+    from shlex import quote
+
+    from cpuctl.machine.support.must_gather import PackedFiles, gathered_nodes
+    from cpuctl.phrases import few
+
+    path = Path(name)
+    nodes: tuple[str, ...] = ()
+    with suppress(CpuctlError):
+        nodes = gathered_nodes(PackedFiles(name, lambda: path.open("rb"))) if path.is_file() else ()
+    if nodes:
+        one, *others = nodes
+        hint = f"name the node: {option_names.PODS} {quote(name)}#{'NODE' if others else one}"
+        raise InputError(
+            "is a must-gather, which has the pods of all nodes",
+            where=name,
+            hint=f"{hint} (it has {few(nodes)})" if others else hint,
+        )
 
 
 def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:

@@ -243,6 +243,30 @@ def test_a_node_without_pods_in_a_must_gather_is_an_error(tmp_path: Path, cpuctl
     assert "oc adm inspect store" in bare.err
 
 
+def test_a_must_gather_as_the_list_of_pods_needs_a_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    def result(name: str, *nodes: str) -> str:
+        (tmp_path / name).write_bytes(tar_of(must_gather_files({node: snapshot() for node in nodes}), "g"))
+        words = ("plan", "-m", "synthetic:1s1n4c1t", "-T", "x=1/1,1Gi", "--pods", name)
+        result = cpuctl(*words, cwd=tmp_path, columns=300)
+        assert (result.code, result.out) == (4, "")
+        return result.err
+
+    message = "is a must-gather, which has the pods of all nodes\nhint: name the node: --pods"
+    assert f"error: one.tar.gz: {message} one.tar.gz#w1\n" in result("one.tar.gz", "w1")
+    several = result("two.tar.gz", "w1", "w2")
+    assert f"{message} two.tar.gz#NODE (it has w1, w2)\n" in several
+    recording = cpuctl(
+        "plan",
+        "-m",
+        "synthetic:1s1n4c1t",
+        "-T",
+        "x=1/1,1Gi",
+        "--pods",
+        "fixtures/nodes/v2-2-numa/node.tar.xz",
+    )
+    assert "or use -m fixtures/nodes/v2-2-numa/node.tar.xz if it is a recording of a node" in recording.err
+
+
 def test_a_state_file_in_a_snapshot_is_used(tmp_path: Path, cpuctl: Cpuctl) -> None:
     held = {**small_machine(), "var/lib/kubelet/cpu_manager_state": STATE}
     spec = write_tree(must_gather_files({"w1": snapshot(held)}), tmp_path)

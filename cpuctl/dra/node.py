@@ -368,7 +368,7 @@ class NodeClaims(Copied):
             prepared=prepared, holder=f"pod {pod.full_name}", holder_uid=pod.uid
         )
         if isinstance(prepared, NotPrepared):
-            return prepared.error
+            return prepared.reason(consumable=self.rules.consumable)
         if isinstance(prepared, Prepared) and len(outcome.containers) > 1:
             return (
                 f"claim {name} is referenced by containers {', '.join(outcome.containers)}, but only one "

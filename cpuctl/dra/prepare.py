@@ -20,6 +20,11 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Undetermined
 
+_NOT_CONSUMABLE = (
+    ": devices for groups of CPUs need the feature gate DRAConsumableCapacity (1.34 and later), "
+    "devices for single CPUs (--cpu-device-mode individual) do not"
+)
+
 
 class Prepared(NamedTuple):
     """The CPUs of a claim; ``strays`` are those outside the devices that the claim was given."""
@@ -29,9 +34,14 @@ class Prepared(NamedTuple):
 
 
 class NotPrepared(NamedTuple):
-    """The driver's error, with which the pod does not start."""
+    """The driver's error, with which the pod does not start; ``without_capacity``: no CPUs were allocated."""
 
     error: str
+    without_capacity: bool = False
+
+    def reason(self, *, consumable: bool) -> str:
+        """Return the error, and its cause if devices have no *consumable* capacity in the release."""
+        return self.error + _NOT_CONSUMABLE if self.without_capacity and not consumable else self.error
 
 
 class Driver(Copied):
@@ -171,7 +181,8 @@ class Driver(Copied):
 def _whole(grant: Grant) -> int | NotPrepared:
     device, amount = grant.device.name, grant.consumed.get(CPU_CAPACITY)
     if amount is None:
-        return NotPrepared(f'CPU capacity "{CPU_CAPACITY}" for device "{device}" is missing')
+        error = f'CPU capacity "{CPU_CAPACITY}" for device "{device}" is missing'
+        return NotPrepared(error, without_capacity=True)
     if amount.nano <= 0:
         return NotPrepared(f'CPU capacity for device "{device}" must be positive, got {amount}')
     if amount.nano % 10**9:

@@ -252,9 +252,11 @@ def test_devices_may_select_their_own_nodes() -> None:
 def test_before_consumable_capacity_a_group_serves_one_claim_and_the_driver_cannot_prepare_it() -> None:
     text = "".join(claim(name, cpus(4)) + pod(name, name) for name in "abc")
     found = planned(text, minor=35)
+    cause = "devices for groups of CPUs need the feature gate DRAConsumableCapacity (1.34 and later), "
     assert [each.problem for each in found.pods[:2]] == [
-        'CPU capacity "dra.cpu/cpu" for device "cpudevnuma000" is missing',
-        'CPU capacity "dra.cpu/cpu" for device "cpudevnuma001" is missing',
+        f'CPU capacity "dra.cpu/cpu" for device "{device}" is missing: {cause}'
+        "devices for single CPUs (--cpu-device-mode individual) do not"
+        for device in ("cpudevnuma000", "cpudevnuma001")
     ]
     assert isinstance(found.pods[2].why, Unsatisfied)
     assert not any(each.problem for each in planned(text, minor=36).pods)

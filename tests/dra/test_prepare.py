@@ -76,7 +76,9 @@ def grant(amount: str | None, device: str = "cpudevnuma000") -> Grant:
 )
 def test_claims_that_the_driver_cannot_prepare_show_its_error(grants: Grant, error: str) -> None:
     driver = Driver(DriverMachine.discover(parse_synthetic("2n8c2t")), DriverSettings())
-    assert driver.prepare("default/a", [grants]) == NotPrepared(error)
+    found = driver.prepare("default/a", [grants])
+    assert isinstance(found, NotPrepared)
+    assert found.reason(consumable=True) == error
     assert not driver.prepared
 
 

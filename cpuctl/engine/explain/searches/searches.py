@@ -258,8 +258,8 @@ def _more_pods(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
     changed = replace(config, max_pods=enough)
     if refused[0].details["capacity"] < config.max_pods:
         cpus = replay.before.topology.num_cpus
-        name, before, after = "podsPerCore", config.pods_per_core, -(-enough // cpus)
-        changed = replace(config, pods_per_core=after, max_pods=max(enough, config.max_pods))
+        name, before, after = "podsPerCore", config.pods_per_core, -(-min(enough, config.max_pods) // cpus)
+        changed = replace(config, pods_per_core=after)
     yield SettingChange(setting=name, before=str(before), after=str(after), config=changed)
 
 

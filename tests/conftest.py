@@ -26,7 +26,7 @@ def _holds_temporary_files(path: str) -> bool:
     return free >= 4 << 30 and not system.f_flag & os.ST_NOEXEC and os.access(path, os.W_OK)
 
 
-settings.register_profile("dev", max_examples=30, deadline=None)
+settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=120, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("explore", max_examples=600, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -187,6 +187,7 @@ RECORDED_DIRECTORIES = (
     *(f"etc/rancher/{program}/config.yaml.d" for program in _RANCHERS),
     *(f"var/lib/rancher/{program}/agent/etc/kubelet.conf.d" for program in _RANCHERS),
 )
+_MADE = frozenset(f"{STATE_DIRECTORY}/{name}" for name in MADE_BY_KUBELET)
 _BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 
 
@@ -194,6 +195,7 @@ def is_of_kubelet(path: str) -> bool:
     """Return whether a recording keeps a file that is not the kernel's: the kubelet's, or one about it."""
     return (
         path in RECORDED_FILES
+        or path in _MADE
         or path.startswith(_BELOW)
         or _may_configure(path)
         or is_crictl_output(path)

@@ -116,12 +116,17 @@ def test_a_recording_without_files_that_a_kubelet_makes_does_not_show_whether_th
     assert unknown["state"] == "the kubelet's state files are not in the recording"
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("made", ["device-plugins", "pki", "pods"])
 def test_the_directory_of_a_kubelet_shows_that_there_are_no_state_files(
-    made: str, by_hand: Path, cpuctl: Cpuctl
+    made: str, packed: bool, by_hand: Path, cpuctl: Cpuctl
 ) -> None:
     (by_hand / "var/lib/kubelet" / made).mkdir()
     node = ("-m", str(by_hand))
+    if packed:
+        node = ("-m", str(by_hand.with_name("node.tar")))
+        with tarfile.open(node[1], "w") as archive:
+            archive.add(by_hand, ".")
     answer = cpuctl("checkpoint", "verify", *node, "--kubelet-args", "--v=2", "-q")
     assert answer.out.startswith("Nothing was checked: there are no state files.")
     dumped = cpuctl("checkpoint", "dump", *node, "-q")

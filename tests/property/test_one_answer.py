@@ -93,6 +93,8 @@ class Drawn(NamedTuple):
         }
         others = {f"{STATE}/{name}": text for name, text in OTHERS[self.others].items()}
         whole = {**NODE, **texts, **others, **MACHINES[self.machine]}
+        # With the directory of a kubelet that has run, absent state files do not exist.
+        whole[f"{STATE}/pki/kubelet.crt"] = ""
         return {name: text for name, text in whole.items() if text is not None}
 
 

@@ -120,7 +120,7 @@ def _tried(document: ExplainedDecision, search: Search) -> str:
         case "request":
             return f"other requests: {_resources_tried(search)}"
         case "setting" if document["pod"].get("reason") == "OutOfpods":
-            return "a higher maxPods or podsPerCore"
+            return "a higher maxPods or podsPerCore, each alone"
         case "setting":
             memory = document["kubelet"]["memoryManagerPolicy"] == "Static"
             more = ", memoryManagerPolicy None" * memory

@@ -1,7 +1,7 @@
 """What would change the answer: changes are tried on the engine, and kept if it then admits the pod.
 
 Other pods are tried that would have to end (one, or two if no single one is enough) or to arrive later;
-the settings tried are policies, the topology scope, and every option on or off; for a pod too many, maxPods.
+the settings tried are policies, the topology scope, and every option on or off; for a pod too many, the limit.
 """
 
 from __future__ import annotations
@@ -247,20 +247,21 @@ def _settings(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
 
 
 def _more_pods(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
-    """Allow as many pods as there would be: a policy only makes room for one more by rejecting another."""
+    """Raise one limit for all pods: a policy only makes room for one more pod by rejecting another."""
     config, reason = replay.scenario.kubelet.config, f"{OUT_OF}pods"
     verdicts = [each.verdict for each in replay.admissions]
     refused = [each for each in verdicts if isinstance(each, Rejected) and each.reason == reason]
     if not refused or replay.admission.verdict not in refused:
         return
-    enough = refused[0].details["capacity"] + len(refused)
-    name, before, after = "maxPods", config.max_pods, enough
-    changed = replace(config, max_pods=enough)
-    if refused[0].details["capacity"] < config.max_pods:
-        cpus = replay.before.topology.num_cpus
-        name, before, after = "podsPerCore", config.pods_per_core, -(-min(enough, config.max_pods) // cpus)
+    limit, cpus = refused[0].details["capacity"], replay.before.topology.num_cpus
+    enough = limit + len(refused)
+    if limit < config.max_pods:
+        before, after = config.pods_per_core, -(-min(enough, config.max_pods) // cpus)
         changed = replace(config, pods_per_core=after)
-    yield SettingChange(setting=name, before=str(before), after=str(after), config=changed)
+        yield SettingChange(setting="podsPerCore", before=str(before), after=str(after), config=changed)
+    else:
+        changed = replace(config, max_pods=enough)
+        yield SettingChange(setting="maxPods", before=str(config.max_pods), after=str(enough), config=changed)
 
 
 def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
@@ -302,7 +303,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
             break
     if kind is ChangeKind.REQUEST and found and all(each.left for each in found):
         found += _for_all_replicas(replay, method, runs)
-    found.sort(key=lambda suggestion: (len(suggestion.left), len(suggestion.lost)))
+    found.sort(key=lambda each: (len(each.lost) + len(each.left), len(each.lost)))
     return Search(
         kind=kind,
         found=tuple(found[: method.best]),

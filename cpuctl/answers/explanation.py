@@ -31,6 +31,10 @@ class HugePages(TypedDict):
     removesMemoryState: bool
     """Whether memory_manager_state must be removed before the kubelet restarts, because it lists other pages.
     """
+    lost: list[str]
+    """Other pods that would no longer be admitted."""
+    stillRejected: NotRequired[list[str]]
+    """Pods of the same workload or template that are still not admitted."""
 
 
 class TriedHugePages(TypedDict):

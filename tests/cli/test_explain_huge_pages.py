@@ -170,3 +170,27 @@ def test_which_of_many_numbers_were_tried_in_vain_is_shown(cpuctl: Cpuctl, tmp_p
         "not admitted with up to 1536 on node 0, 2048 on node 1; "
         "more were not tried, nor was every number above 164" in shown
     )
+
+
+def test_pods_that_pages_do_not_help_or_that_they_harm_are_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The second replica needs a page of its own, and the memory of the pages is no longer for other pods."""
+    limits = {"cpu": "2", "memory": "100Mi", "hugepages-1Gi": "1Gi"}
+    spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "hp"},
+        "spec": {"replicas": 2, "template": {"spec": spec}},
+    }
+    (tmp_path / "hp.json").write_text(json.dumps(workload))
+    words = ("explain", "-q", "-m", "synthetic:2s2n4c2t,mem=4Gi", "--kubelet-args", STATIC)
+    pods = ("-T", "large=1/1,7500Mi", "-f", str(tmp_path / "hp.json"), "default/hp-0")
+    document = json.loads(cpuctl(*words, *pods, "-o", "json").out)
+    check(document)
+    assert [(each["lost"], each["stillRejected"]) for each in document["hugePages"]] == [
+        (["default/large"], ["default/hp-1"])
+    ] * 2
+    shown = cpuctl(*words, *pods, columns=300).out
+    assert "restarts; no longer admitted: default/large; still rejected: default/hp-1\n" in shown
+    assert "to allocate the huge pages until" not in shown
+    assert "to allocate the huge pages until" in cpuctl(*words, *pods[2:], columns=300).out

@@ -60,19 +60,7 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
     *without_state*: the kubelet's ``memory_manager_state`` has fewer.
     """
     part: answers.HugePagesPart = {}
-    found: list[answers.HugePages] = [
-        {
-            "numaNode": each.numa_node,
-            "pageKiB": each.kib,
-            "before": each.before,
-            "after": each.after,
-            "command": f"echo {each.after} | sudo tee /sys/devices/system/node/node{each.numa_node}/"
-            f"hugepages/hugepages-{each.kib}kB/nr_hugepages",
-            "removesMemoryState": without_state,
-        }
-        for each in tried
-        if each.enough
-    ]
+    found = [_pages(each, without_state=without_state) for each in tried if each.enough]
     if found:
         part["hugePages"] = found
     failed: list[answers.TriedHugePages] = [
@@ -89,6 +77,22 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
     if failed:
         part["triedHugePages"] = failed
     return part
+
+
+def _pages(pages: MorePages, *, without_state: bool) -> answers.HugePages:
+    directory = f"/sys/devices/system/node/node{pages.numa_node}/hugepages/hugepages-{pages.kib}kB"
+    answer: answers.HugePages = {
+        "numaNode": pages.numa_node,
+        "pageKiB": pages.kib,
+        "before": pages.before,
+        "after": pages.after,
+        "command": f"echo {pages.after} | sudo tee {directory}/nr_hugepages",
+        "removesMemoryState": without_state,
+        "lost": [lost.full_name for lost in pages.lost],
+    }
+    if pages.left:
+        answer["stillRejected"] = [left.full_name for left in pages.left]
+    return answer
 
 
 def search_answer(search: Search) -> answers.Search:

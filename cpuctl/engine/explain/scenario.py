@@ -192,6 +192,16 @@ class Replay(Record):
         """UIDs of the pods that were admitted."""
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
 
+    def lost_in(self, changed: Replay) -> tuple[StoredPod, ...]:
+        """Return the pods that are admitted here, but not with a change, unless it removes them."""
+        gone = self.admitted - changed.admitted - changed.scenario.removed
+        return tuple(each.pod for each in self.admissions if each.pod.uid in gone)
+
+    def left_in(self, changed: Replay) -> tuple[StoredPod, ...]:
+        """Return the pods of the same template that are admitted neither here nor with a change."""
+        replicas = (changed.scenario.pods[at] for at in changed.scenario.replicas)
+        return tuple(pod for pod in replicas if pod.uid not in self.admitted | changed.admitted)
+
 
 def replay_scenario(
     scenario: Scenario, runs: SearchBudget, remembered: int = REMEMBERED

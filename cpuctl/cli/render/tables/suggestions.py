@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from cpuctl.answers.decisions import PlacedContainer
     from cpuctl.answers.explanation import ExplainedDecision, HugePages, Search, Suggestion
 
-_NAMES_SHOWN = 3
 _KINDS = {
     "removal": "any one or two pods removed",
     "order": "any earlier place in the order",
@@ -58,7 +57,7 @@ def _pages_text(pages: HugePages) -> str:
 
 def _pages_effect(pages: HugePages) -> str:
     removal = "memory_manager_state is removed and " if pages["removesMemoryState"] else ""
-    return f"admitted, after {removal}the kubelet restarts"
+    return "; ".join((f"admitted, after {removal}the kubelet restarts", *_on_others(pages)))
 
 
 def _pages_without_success(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
@@ -93,12 +92,14 @@ def _effect(suggestion: Suggestion, shared: str) -> str:
     kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
     several = len(suggestion["containers"]) > 1
     parts = [_placed(each, several=several) for each in kept] or [shared]
-    if lost := suggestion["lost"]:
-        more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
-        parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
-    if left := suggestion.get("stillRejected"):
-        parts.append(f"still rejected: {few(left)}")
-    return "; ".join(parts)
+    return "; ".join((*parts, *_on_others(suggestion)))
+
+
+def _on_others(change: Suggestion | HugePages) -> Iterator[str]:
+    if lost := change["lost"]:
+        yield f"no longer admitted: {few(lost)}"
+    if left := change.get("stillRejected"):
+        yield f"still rejected: {few(left)}"
 
 
 def _placed(container: PlacedContainer, *, several: bool) -> str:
@@ -151,8 +152,9 @@ def _without_success(search: Search, wanted: str) -> str:
 
 
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
-    """Return the command that allocates the pages, on the first NUMA node where that helps."""
-    for pages in document.get("hugePages", ())[:1]:
+    """Return the command that allocates the pages, on the first NUMA node where that helps and harms none."""
+    harmless = [pages for pages in document.get("hugePages", ()) if not pages["lost"]]
+    for pages in harmless[:1]:
         then = ", before memory_manager_state is removed" if pages["removesMemoryState"] else ""
         purpose = f"on the node, to allocate the huge pages until the next reboot{then}"
         yield next_line(purpose, pages["command"])

@@ -17,6 +17,7 @@ from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
+    from cpuctl.pods.model import StoredPod
 
 ONE_BY_ONE = 64
 """How many additional pages are tried one by one before the steps double."""
@@ -26,7 +27,8 @@ class MorePages(Record):
     """Huge pages of a size (KiB) on a NUMA node: their number before and after the change.
 
     ``enough`` is whether the pod is then admitted; if not, ``after`` is the largest number tried, and
-    ``all_up_to`` the number up to which every one was tried.
+    ``all_up_to`` the number up to which every one was tried. ``lost`` pods are no longer admitted then, those
+    of the same template that are ``left`` are still not.
     """
 
     numa_node: int
@@ -34,6 +36,8 @@ class MorePages(Record):
     before: int
     after: int
     enough: bool
+    lost: tuple[StoredPod, ...] = ()
+    left: tuple[StoredPod, ...] = ()
 
     @property
     def all_up_to(self) -> int:
@@ -67,14 +71,24 @@ def more_huge_pages(
             on_node = partial(_with_pages, info, node.id, size // 1024)
             most = _most_pages(on_node, scenario, before, before - (-amount // size))
 
-            def admits(count: int, on_node: Callable[[int], MachineInfo] = on_node) -> bool:
+            admitted: dict[int, Replay] = {}
+
+            def admits(
+                count: int,
+                on_node: Callable[[int], MachineInfo] = on_node,
+                admitted: dict[int, Replay] = admitted,
+            ) -> bool:
                 replayed = replay_scenario(replace(scenario, start=start_on(on_node(count))), runs, 1)
-                return isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted)
+                if isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted):
+                    admitted[count] = replayed
+                return count in admitted
 
             found = fewest(admits, before, most)
-            yield MorePages(
-                node.id, size // 1024, before, most if found is None else found, enough=found is not None
-            )
+            if found is None:
+                yield MorePages(node.id, size // 1024, before, most, enough=False)
+            else:
+                lost, left = replay.lost_in(admitted[found]), replay.left_in(admitted[found])
+                yield MorePages(node.id, size // 1024, before, found, enough=True, lost=lost, left=left)
 
 
 def fewest(works: Callable[[int], bool], before: int, most: int) -> int | None:

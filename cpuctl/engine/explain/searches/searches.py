@@ -1,7 +1,8 @@
 """What would change the answer: changes are tried on the engine, and kept if it then admits the pod.
 
 Other pods are tried that would have to end (one, or two if no single one is enough) or to arrive later;
-the settings tried are policies, the topology scope, and every option on or off; for a pod too many, the limit.
+the settings tried are policies, the topology scope, and every option on or off, or the
+limit of pods that rejects one.
 """
 
 from __future__ import annotations
@@ -344,11 +345,8 @@ def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion 
     if not _overlapping(replayed) <= _overlapping(replay):
         runs.shared = True
         return None
-    gone = replay.admitted - replayed.admitted - replayed.scenario.removed
-    lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)
-    replicas = (replayed.scenario.pods[at] for at in replayed.scenario.replicas)
-    left = (pod for pod in replicas if pod.uid not in replayed.admitted and pod.uid not in gone)
-    return Suggestion(change=change, replayed=replayed, lost=lost, left=tuple(left))
+    lost, left = replay.lost_in(replayed), replay.left_in(replayed)
+    return Suggestion(change=change, replayed=replayed, lost=lost, left=left)
 
 
 def _overlapping(replay: Replay) -> set[str]:

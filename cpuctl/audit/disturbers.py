@@ -330,7 +330,8 @@ def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
 
 def _delete(snapshot: NodeSnapshot, uid: str) -> str:
     pod = snapshot.pods.get(uid)
-    return delete_pod(pod) if pod else f"crictl pods --label {quote(f'io.kubernetes.pod.uid={uid}')}"
+    label = quote(f"io.kubernetes.pod.uid={uid}")
+    return delete_pod(pod) if pod else f"delete the pod that this lists: crictl pods --label {label}"
 
 
 _PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}

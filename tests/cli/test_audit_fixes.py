@@ -323,8 +323,9 @@ LOOP = "for id in 1 2; do true; done"
 NOT_RUN = {
     "needs the runtime, because pods are not named": [
         "crictl inspect 5e",
+        "crictl pods --label x",
         *(
-            f"{first}{option}crictl pods --label x"
+            f"{first}{option}delete the pod that this lists: crictl pods --label x"
             for first in ("", "change the CPU requests of a/b to multiples of 2, then ")
             for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
         ),

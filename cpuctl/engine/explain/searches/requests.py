@@ -53,7 +53,9 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
         return
     if isinstance(verdict, Rejected) and verdict.reason.startswith(OUT_OF):
         fitting = list(_fitting(replay, decision, verdict, runs))
-        yield from fitting or _without_a_resource(replay, runs)
+        fitting = fitting or list(_without_a_resource(replay, runs))
+        is_divisible = verdict.reason in (f"{OUT_OF}cpu", f"{OUT_OF}{MEMORY}")
+        yield from fitting or (less_of_all(replay, runs) if is_divisible else ())
         return
     if decision.rule is Rule.NO_OWN_RESOURCES:
         yield from first_admitted(replay, with_own_resources(pod), runs)

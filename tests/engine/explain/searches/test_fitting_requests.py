@@ -40,7 +40,14 @@ FITTING = [
         [{"main": "5"}],
         1,
     ),
-    Case("no CPU is left", EIGHT, (named("a", app("cpu=7")), named("b", app("cpu=500m memory=1Gi"))), [], 0),
+    Case("no CPU is left", EIGHT, (named("a", app("cpu=7")), named("b", app("cpu=500m memory=1Gi"))), [], 15),
+    Case(
+        "CPUs and memory, although only CPUs are missing first",
+        with_memory(EIGHT, 8),
+        (named("a", app("cpu=3 memory=6Gi")), named("b", app("cpu=6 memory=3Gi"))),
+        [{"main": "4", "main memory": "2Gi"}],
+        23,
+    ),
     Case("more CPUs are requested than exist", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
     Case(
         "memory is rounded down",

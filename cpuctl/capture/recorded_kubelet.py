@@ -50,9 +50,17 @@ class RecordedDropIns(Record):
             path = waiting.pop()
             text = self.tree.read(path)
             if text is None:
-                waiting.extend(f"{path}/{name}" for name in reversed(self.tree.names(path)))
+                waiting.extend(reversed(list(self._below(path))))
             elif path.endswith(".conf"):
                 yield f"{self.origin}: {path}", text.encode()
+
+    def _below(self, directory: str) -> Iterator[str]:
+        """Yield what a kubelet finds in a directory: it does not follow links to other directories."""
+        real = self.tree.followed(directory)
+        for name in self.tree.names(directory):
+            path = f"{directory}/{name}"
+            if not self.tree.names(path) or self.tree.followed(path) == f"{real}/{name}":
+                yield path
 
 
 class RecordedKubelet(Record):

@@ -29,6 +29,9 @@ class Tree(Protocol):
     def names(self, path: str) -> Sequence[str]:
         """Return the sorted names in a directory (including links), empty if it does not exist."""
 
+    def followed(self, path: str) -> str | None:
+        """Return the path with all links resolved; None if it leads nowhere or outside."""
+
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""
 
@@ -104,6 +107,13 @@ class MemoryTree:
     def names(self, path: str) -> Sequence[str]:
         """Return the names of all entries under *path*; raise InputError as ``Tree`` does."""
         return self._names(path) or (self._names(self._followed(path)) if self._links else ())
+
+    def followed(self, path: str) -> str | None:
+        """Return the path with all links resolved; None if it leads nowhere or outside."""
+        try:
+            return self._followed(path)
+        except (DanglingLinkError, InputError):
+            return None
 
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""

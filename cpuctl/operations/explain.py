@@ -232,6 +232,8 @@ def _scenario(planning: Planning, starting: Planning, choice: PodChoice, *, toge
 
 def _template_of(pod: StoredPod) -> str:
     """Return what makes a pod: its workload, or the option with a template for several."""
+    if pod.static:
+        return ""
     return owner_of(pod) or (pod.origin if isinstance(pod.origin, str) else "")
 
 

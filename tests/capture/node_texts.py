@@ -126,6 +126,9 @@ class ClosedTree:
         self._refuse(path)
         return self._below.read(path)
 
+    def followed(self, path: str) -> str | None:
+        return self._below.followed(path)
+
     def in_the_way(self, path: str) -> str:
         return self._below.in_the_way(path)
 

@@ -47,6 +47,10 @@ class NodeFiles:
             return None
         return self._read(target, path)
 
+    def followed(self, path: str) -> str | None:
+        """Return the path with all links resolved; None if it leads nowhere or outside."""
+        return self._follow(path)
+
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""
         return self._tree.in_the_way(path)

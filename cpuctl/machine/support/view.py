@@ -44,6 +44,10 @@ class Overlay:
         ours = self._texts.names(path)
         return sorted({*ours, *self._below.names(path)}) if ours else self._below.names(path)
 
+    def followed(self, path: str) -> str | None:
+        """Return the path with all links resolved, of which only the tree below has any."""
+        return self._below.followed(path)
+
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path where no file can be read."""
         return self._below.in_the_way(path)

@@ -323,6 +323,8 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
 def _for_all_replicas(replay: Replay, method: _Method, runs: SearchBudget) -> Iterator[Suggestion]:
     """Look for a change with which the last pod of the template is admitted, too."""
     scenario = replay.scenario
+    if not runs.allow(len(scenario.pods)):
+        return
     last = replay_scenario(replace(scenario, position=scenario.replicas[-1]), runs)
     if not isinstance(last, Replay) or isinstance(last.admission.verdict, Admitted):
         return

@@ -11,7 +11,7 @@ from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
 from cpuctl.answering.plan.plan_document import policy_part
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.replacement import STOPS, replacement_of
+from cpuctl.engine.explain.replacement import remedy_of, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.claims import FleetClaims
 from cpuctl.fleet.placed import Everywhere, Placed
@@ -310,7 +310,8 @@ def _replacement(placed: Placed) -> str:
     if not isinstance(verdict, Rejected):
         return ""
     # The scheduler has sent the pod to this node: it fits by the sum of requests.
-    found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static, fits=True)
-    text = found.text if found else ""
-    # The scheduler already sees NUMA nodes: the problem is what is published about them.
-    return text if placed.plugin is None else text.removesuffix(f"; {STOPS}")
+    # A scheduler with the plugin already sees NUMA nodes: the problem is what is published about them.
+    remedy = remedy_of(verdict, "") if placed.plugin is None else ""
+    decision = Decision(Rule.UNKNOWN, "")
+    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=True, remedy=remedy)
+    return found.text if found else ""

@@ -21,7 +21,8 @@ from tests.support.schemas import follow_schema
 def test_unknown_flags_are_mentioned_if_the_kubelet_would_start(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """The configuration is there, but nothing shows which flags the kubelet is started with."""
     config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
-    node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
+    own = {"var/lib/kubelet/config.yaml": config, "var/lib/kubelet/pki/kubelet.crt": ""}
+    node = str(written(small_machine() | own, tmp_path / "node"))
     pods = ("-T", "web=1/1,1Gi")
     why = "no kubelet process or unit was found (set them with --kubelet-args)"
     for words in (

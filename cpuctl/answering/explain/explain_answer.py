@@ -172,10 +172,11 @@ def _replacement(replay: Replay, decision: Decision) -> answers.Replacement | No
     if not isinstance(verdict, Rejected):
         return None
 
-    from cpuctl.engine.explain.replacement import replacement_of
+    from cpuctl.engine.explain.replacement import remedy_of, replacement_of
 
     fits = replay.before.shortage(pod) is None
-    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=fits)
+    remedy = remedy_of(verdict, replay.before.topology_manager.policy)
+    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=fits, remedy=remedy)
     return {"loops": found.loops, "text": found.text} if found else None
 
 

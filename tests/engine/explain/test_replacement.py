@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.replacement import replacement_of
+from cpuctl.engine.explain.replacement import remedy_of, replacement_of
 from cpuctl.engine.outcome import Rejected
 
 NUMA = Rejected(
     reason="TopologyAffinityError", message="Resources cannot be allocated with Topology locality"
 )
 
+CORES = Rejected(reason="SMTAlignmentError", message="SMT Alignment Error: requested 5 cpus")
 NO_NODE = Decision(Rule.NO_SINGLE_NODE, "no node has 8 CPUs")
 NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
 
@@ -36,6 +37,24 @@ def test_each_kind_of_owner(owner: str, loops: bool, words: str) -> None:
     found = replacement_of(NUMA, NO_NODE, owner, static=False, fits=True)
     assert found is not None
     assert (found.loops, words in found.text) == (loops, True)
+
+
+@pytest.mark.parametrize(
+    ("rejected", "policy", "plugin"),
+    [
+        (NUMA, "single-numa-node", ", or a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"),
+        (NUMA, "", ", or with single-numa-node a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"),
+        (NUMA, "restricted", ""),
+        (CORES, "single-numa-node", ""),
+    ],
+)
+def test_the_plugin_is_advised_only_where_it_filters(rejected: Rejected, policy: str, plugin: str) -> None:
+    remedy = remedy_of(rejected, policy)
+    assert remedy == f"to stop this, use a node affinity or taint{plugin}"
+    for owner in ("Deployment/web", "Job/sum", "VirtualMachine.kubevirt.io/vm"):
+        found = replacement_of(rejected, NO_NODE, owner, static=False, fits=True, remedy=remedy)
+        assert found is not None
+        assert found.text.endswith(f"; {remedy}")
 
 
 @pytest.mark.parametrize(

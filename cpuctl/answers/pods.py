@@ -208,7 +208,8 @@ class PodFacts(TypedDict):
     qosClass: QOSClass
     qosReason: str
     apiServer: ApiServerVerdict
-    """The API server's messages if it rejects the pod: from validation, LimitRanges and ResourceQuotas."""
+    """The API server's messages if it rejects the pod: from RuntimeClass, validation, LimitRanges and
+    ResourceQuotas."""
     kubelet: NotRejected | RejectedByKubelet
     """Whether the kubelet rejects the pod because pod-level resources are disabled."""
     warnings: list[str]

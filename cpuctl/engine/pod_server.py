@@ -1,7 +1,7 @@
 """An API server that creates pods: everything that keeps a pod from being stored, in its order.
 
-Validation comes first, then LimitRanges, then ResourceQuotas. The real one stops at the first of the three;
-here everything that each of them says about the pod is reported at once.
+RuntimeClasses come first, then validation, LimitRanges, and ResourceQuotas. The real one stops at the first
+of these; here everything that each of them says about the pod is reported at once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class Creation(Record):
     """What the API server does with a new pod: without ``refusals`` it is stored, and charged to quotas.
 
-    The refusals are separated by source: validation, LimitRanges, ResourceQuotas.
+    The refusals are separated by source: RuntimeClass, validation, LimitRanges, ResourceQuotas.
     """
 
+    beyond_class: tuple[str, ...] = ()
     invalid: tuple[str, ...] = ()
     beyond_limits: tuple[str, ...] = ()
     beyond_quotas: tuple[str, ...] = ()
@@ -36,7 +37,7 @@ class Creation(Record):
     @property
     def refusals(self) -> tuple[str, ...]:
         """All refusals, in the API server's order."""
-        return self.invalid + self.beyond_limits + self.beyond_quotas
+        return self.beyond_class + self.invalid + self.beyond_limits + self.beyond_quotas
 
 
 _STORED = Creation()
@@ -108,9 +109,10 @@ class PodServer(Copied):
         if pod.phase or pod.static or (not self.limit_ranges and plainly_valid(pod)):
             return _STORED
 
-        from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid
+        from cpuctl.pods.validation.refusals import beyond_limit_ranges, beyond_runtime_class, invalid
 
         return Creation(
+            beyond_class=tuple(beyond_runtime_class(pod)),
             invalid=tuple(invalid(pod, self.rules, self.limit_ranges)),
             beyond_limits=tuple(beyond_limit_ranges(pod, self.limit_ranges)),
         )

@@ -109,7 +109,8 @@ def _given_for(inputs: FleetPlanInputs, document: FleetPlan, node: str) -> _Give
             files, templates = ((), (text,)) if as_templates else ((text,), ())
             given = load_pods(files, templates, Sources(), needed=False)
             here = [is_here(pod) for pod in given.pods]
-            if any(here) or not here or given.limit_ranges or given.quotas or given.dra:
+            governs = given.limit_ranges or given.quotas or given.dra or given.runtime_classes
+            if any(here) or not here or governs:
                 names.update(pod.full_name for pod in given.pods)
                 others.extend(pod.full_name for pod, there in zip(given.pods, here, strict=True) if not there)
                 yield text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.support.crictl import RuntimeNames
     from cpuctl.pods.limit_ranges import LimitRange
-    from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.model import Pod, RuntimeClass, StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
     from cpuctl.pods.reading.manifests import DRAObject, Manifests
     from cpuctl.pods.resource_quotas import ResourceQuota
@@ -32,12 +32,13 @@ _INSPECTED = "oc adm must-gather and oc adm inspect store them in namespaces/NAM
 
 
 class GivenPods(Record):
-    """Pods as written, and the policy objects of their namespaces."""
+    """Pods as written, and the policy objects that govern them."""
 
     pods: tuple[Pod, ...]
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     dra: tuple[DRAObject, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
 
     def on(self, machine: Machine) -> GivenPods:
         """Return the pods on a machine, whose architecture is the default for virtual machines."""
@@ -127,6 +128,17 @@ def _note_computed(found: Manifests, sources: Sources) -> None:
     sources.warnings += found.notes
 
 
+def _warn_of_overhead(found: Manifests, sources: Sources) -> None:
+    """Report RuntimeClasses that are not given: only these have the overhead of the pods that name them."""
+    if all(pod.runtime_class is None for pod in found.pods):
+        return
+
+    from cpuctl.pods.runtime_classes import uncounted_overhead, unknown_classes
+
+    if names := unknown_classes(found.pods):
+        sources.warnings.append(uncounted_overhead(names))
+
+
 def load_pods(
     files: Sequence[str],
     templates: Sequence[str],
@@ -157,6 +169,7 @@ def load_pods(
         _warn_of_ignored(found, sources)
         _warn_of_misspelt(found, sources)
         _note_computed(found, sources)
+        _warn_of_overhead(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 
@@ -165,7 +178,9 @@ def load_pods(
         named = tuple(with_uids(pods))
     except ValueError as error:
         raise InputError(str(error)) from None
-    return GivenPods(named, found.limit_ranges, found.quotas, found.dra) if found else GivenPods(named)
+    if found is None:
+        return GivenPods(named)
+    return GivenPods(named, found.limit_ranges, found.quotas, found.dra, found.runtime_classes)
 
 
 def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:

@@ -1,6 +1,6 @@
 """What ``cpuctl pods lint`` finds in manifests by the rules of the API server, a kubelet and a node.
 
-LimitRanges and ResourceQuotas among the manifests apply to the pods next to them.
+LimitRanges, ResourceQuotas and RuntimeClasses among the manifests apply to the pods next to them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
-from cpuctl.pods.reading.manifests import refuse_kubectl_table
+from cpuctl.pods.reading.manifests import decode_governing, is_governing, refuse_kubectl_table
 from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, decides_on_machines
 from cpuctl.pods.rules import PodRules
+from cpuctl.pods.runtime_classes import uncounted_overhead, unknown_classes, with_runtime_classes
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.machine_lint import MachineSetting
     from cpuctl.pods.limit_ranges import LimitRange
-    from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.model import Pod, RuntimeClass, StoredPod
     from cpuctl.pods.reading.kubevirt import KubeVirtContext
     from cpuctl.pods.reading.manifest_files import ManifestFile
+    from cpuctl.pods.reading.namespace_objects import NamespaceObject
     from cpuctl.pods.resource_quotas import ResourceQuota
     from cpuctl.pods.validation.lint import LintRules
 
@@ -147,48 +149,50 @@ def _trial(
     return None
 
 
-GOVERNING = ("LimitRange", "ResourceQuota")
-
-
 class GoverningObjects(NamedTuple):
-    """All objects among the documents that govern namespaces."""
+    """All objects among the documents that govern the creation of pods."""
 
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
 
 
 def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
-    """Collect the objects that govern namespaces; unreadable ones are reported at their place."""
-    from cpuctl.pods.reading.namespace_objects import by_kind, decode_namespace_object
+    """Collect the objects that govern pods; unreadable ones are reported at their place."""
+    from cpuctl.pods.model import RuntimeClass
+    from cpuctl.pods.reading.namespace_objects import by_kind
 
-    found = []
+    found: list[NamespaceObject] = []
+    classes: list[RuntimeClass] = []
     for document, item in _governing(documents):
         try:
-            found.append(decode_namespace_object(item.cursor(document), item.kind))
+            read = _decode(document, item)
         except InputError:
             continue
-    return GoverningObjects(*by_kind(found))
+        if isinstance(read, RuntimeClass):
+            classes.append(read)
+        else:
+            found.append(read)
+    return GoverningObjects(*by_kind(found), tuple(classes))
+
+
+def _decode(document: Document, item: ManifestObject) -> NamespaceObject | RuntimeClass:
+    return decode_governing(item.cursor(document), item.kind)
 
 
 def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
-    """Report why an object that should govern a namespace is invalid."""
+    """Report why an object that should govern pods is invalid."""
     from cpuctl.pods.limit_ranges import LimitRange
-    from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
-    if not is_governing(item):
+    if not is_governing(item.kind, item.group):
         return
     try:
-        read = decode_namespace_object(item.cursor(document), item.kind)
+        read = _decode(document, item)
     except InputError as error:
         yield item.place.rejected(f"bad-{_code(item.kind)}", str(error), fix=error.hint)
         return
     for problem in read.problems if isinstance(read, LimitRange) else ():
         yield FieldPath(item.place.path, "").rejected(f"bad-{_code(item.kind)}", problem)
-
-
-def is_governing(item: ManifestObject) -> bool:
-    """Return whether an object governs a namespace; items of a typed list may omit their version."""
-    return item.kind in GOVERNING and not item.group
 
 
 def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[StoredPod]:
@@ -200,18 +204,20 @@ def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Sto
 
 
 def governed_findings(
-    document: Document, linted: Linted, rules: PodRules, server: PodServer
+    document: Document, linted: Linted, rules: LintRules, server: PodServer
 ) -> Iterator[Finding]:
-    """Create the pods of an object, and report which of them LimitRanges and quotas reject."""
+    """Create the pods of an object, and report which of them admission plugins reject."""
     draft, item = linted.draft, linted.item
     if draft is None or item is None or draft.pod.static:
         return
     field_path = FieldPath(draft.spec.path, "")
-    pods = [stored_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
+    new = with_runtime_classes(tuple(_pods(document, item)), rules.runtime_classes)
+    pods = [stored_pod(pod, rules.pods, server.limit_ranges) for pod in new]
     created = [server.create(pod) for pod in pods]
-    if draft.stored and not draft.is_template:
+    if draft.exists:
         return
     for code, texts in (
+        ("runtime-class", [each.beyond_class for each in created]),
         ("limit-range", [each.beyond_limits for each in created]),
         ("resource-quota", [each.beyond_quotas for each in created]),
     ):
@@ -247,12 +253,15 @@ def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
 def _governing(documents: Iterable[Document]) -> Iterator[tuple[Document, ManifestObject]]:
     for document in documents:
         for item in objects_of(document):
-            if isinstance(item, ManifestObject) and is_governing(item):
+            if isinstance(item, ManifestObject) and is_governing(item.kind, item.group):
                 yield document, item
 
 
+_CODES = {"LimitRange": "limit-range", "ResourceQuota": "resource-quota", "RuntimeClass": "runtime-class"}
+
+
 def _code(kind: str) -> str:
-    return "limit-range" if kind == "LimitRange" else "resource-quota"
+    return _CODES[kind]
 
 
 class PlacedFinding(NamedTuple):
@@ -280,14 +289,17 @@ class LintRun:
     custom_resources: dict[str, None] = field(default_factory=dict)
     pod_names: set[tuple[str, str]] = field(default_factory=set)
     machines: tuple[KubeVirtContext, MachineSetting] | None = None
+    unknown_classes: dict[str, None] = field(default_factory=dict)
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
-        """Apply the LimitRanges and ResourceQuotas of all documents, except to static pods."""
+        """Apply the objects that govern pods, of all documents, except to static pods."""
         documents = [part for part in parts if isinstance(part, Document)]
         found = governing_objects(documents)
-        if self.setting.rules.static or not (found.limit_ranges or found.quotas):
+        if self.setting.rules.static or not any(found):
             return
-        rules = replace(self.setting.rules, limit_ranges=found.limit_ranges)
+        rules = replace(
+            self.setting.rules, limit_ranges=found.limit_ranges, runtime_classes=found.runtime_classes
+        )
         self.setting = self.setting._replace(rules=rules)
         self.server = PodServer(rules.server, found.limit_ranges, found.quotas)
         if found.quotas:
@@ -339,6 +351,8 @@ class LintRun:
         yield from _repeats(document)
         for linted in lint_document(document, self.setting.rules):
             self._count(linted)
+            if linted.pod is not None and linted.draft is not None and not linted.draft.exists:
+                self.unknown_classes |= dict.fromkeys(unknown_classes([linted.pod]))
             governed = [*self._again(linted), *self._governed(document, linted)]
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
             machines = self._machines(document, linted)
@@ -368,14 +382,14 @@ class LintRun:
         # An object of another kind is rejected as a static pod.
         checked = linted.looked_at or bool(linted.findings)
         self.objects += machine or (checked and not linted.again)
-        governing = item is not None and is_governing(item)
+        governing = item is not None and is_governing(item.kind, item.group)
         self.others += bool(linted.kind) and not checked and not governing and not machine
 
     def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
         if linted.item is not None and not self.setting.rules.static:
             yield from governing_findings(document, linted.item)
         if self.server is not None:
-            yield from governed_findings(document, linted, self.setting.rules.pods, self.server)
+            yield from governed_findings(document, linted, self.setting.rules, self.server)
 
     def _machines(self, document: Document, linted: Linted) -> Iterator[Finding]:
         if self.machines is None or linted.item is None or not _is_machine(linted.item):
@@ -430,6 +444,8 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     if not run.objects and not run.notes:
         hint = "found only objects that do not create pods" if run.others else ""
         raise InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
+    if run.unknown_classes:
+        sources.warnings.append(uncounted_overhead(list(run.unknown_classes)))
     if run.custom_resources:
         which = few(list(run.custom_resources))
         sources.warnings.append(

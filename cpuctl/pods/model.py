@@ -114,6 +114,17 @@ class CountedClaim(Record):
     per_container: Mapping[str, Quantity] = {}
 
 
+class RuntimeClass(Record):
+    """A RuntimeClass that a pod names; ``known``: its object was given.
+
+    ``overhead`` is ``overhead.podFixed``, None for an object that does not define any.
+    """
+
+    name: str
+    known: bool = False
+    overhead: Mapping[str, Quantity] | None = None
+
+
 class Pod(NamedTuple):
     """One pod. ``init_containers`` includes sidecars, in the order of the manifest.
 
@@ -159,6 +170,7 @@ class Pod(NamedTuple):
     node_selection: "NodeSelection | None" = None
     resource_claims: tuple[PodClaim, ...] = ()
     counted_claims: tuple[CountedClaim, ...] = ()
+    runtime_class: RuntimeClass | None = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -191,6 +191,10 @@ def admission_steps(
         from cpuctl.pods.limit_ranges import limit_range_steps
 
         yield from limit_range_steps(pod, limit_ranges)
+    if pod.runtime_class is not None and before is None:
+        from cpuctl.pods.runtime_classes import overhead_steps
+
+        yield from overhead_steps(pod)
     yield from storing_steps(server)
 
 

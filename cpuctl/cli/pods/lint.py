@@ -38,7 +38,7 @@ at once, in the words of the component that rejects the pod, with file, line and
 pod is rejected, warnings that it does not do what it seems to; notes are informational. With a machine (-m),
 also checks whether its kubelet admits each pod, alone on the empty node.
 
-LimitRanges and ResourceQuotas in the manifests apply; pods are created in the order given.
+LimitRanges, ResourceQuotas and RuntimeClasses in the manifests apply; pods are created in the order given.
 
 To check manifests in an editor, see cpuctl schema --help.
 

@@ -30,8 +30,8 @@ HELP = """Show the effects of pods' resources: QoS class, sums, cgroups.
 
 Every value is shown with its rule and its origin: written, defaulted or derived. For each container, shows
 whether it gets exclusive CPUs if the kubelet admits the pod (cpuctl plan shows that) and, if not, why, and
-the smallest change that would help. LimitRanges and ResourceQuotas in the manifests apply. -o wide adds what
-autoscalers and the downward API read.
+the smallest change that would help. LimitRanges, ResourceQuotas and RuntimeClasses in the manifests apply.
+-o wide adds what autoscalers and the downward API read.
 
 Examples:
 

@@ -65,8 +65,9 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
 def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     """Read the pods of all files that *names* refer to.
 
-    A file that is named directly must contain a pod or a virtual machine, or objects that govern a namespace
-    (``Manifests.limit_ranges``, ``quotas``) or virtual machines; in a directory, one such file is enough.
+    A file that is named directly must contain a pod or a virtual machine, or objects that govern pods
+    (``Manifests.limit_ranges``, ``quotas``, ``runtime_classes``) or virtual machines; in a directory, one
+    such file is enough.
     There must be at least one pod in total, but with *empty* an empty list is accepted: kubectl prints it for
     a node without pods.
     Raise InputError otherwise, and for a file that cannot be read, with file, line and path.
@@ -75,7 +76,7 @@ def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     for file in find_manifest_files(names):
         part = decode_manifests(file.read(of_pods=not empty), file.source, allowance)
         nothing = empty and not part.skipped
-        governing = part.limit_ranges or part.quotas or part.kubevirt or part.dra
+        governing = part.limit_ranges or part.quotas or part.kubevirt or part.dra or part.runtime_classes
         if not (part.pods or governing or file.listed or nothing):
             raise no_pods(part, file.source)
         parts.append(part)

@@ -1,7 +1,7 @@
 """Conversion of manifests to pods: Pod objects, lists of them, and every workload with a pod template.
 
-LimitRange and ResourceQuota objects among them are read, too. The pods of KubeVirt's virtual machines are
-created once all texts are read.
+LimitRange, ResourceQuota and RuntimeClass objects among them are read, too. The pods of KubeVirt's virtual
+machines are created once all texts are read.
 """
 
 import re
@@ -15,8 +15,8 @@ from cpuctl.documents.document import Document
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.pods.identity import with_uids
-from cpuctl.pods.model import Pod
-from cpuctl.pods.reading.pods import decode_pod
+from cpuctl.pods.model import Pod, RuntimeClass
+from cpuctl.pods.reading.pods import decode_name, decode_pod
 from cpuctl.pods.reading.workloads import (
     KUBEVIRT_MACHINES,
     KubeVirtObject,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.namespace_objects import NamespaceObject
     from cpuctl.pods.resource_quotas import ResourceQuota
 
-_GOVERNING = ("LimitRange", "ResourceQuota")
+_NAMESPACED = ("LimitRange", "ResourceQuota")
+_RUNTIME_CLASS = "RuntimeClass"
 
 MAX_PODS = 100_000
 """Pods accepted in total: a bound against manifests that multiply, beyond any legitimate one."""
@@ -58,11 +59,11 @@ class DRAObject(NamedTuple):
 _DRA_GROUP = "resource.k8s.io"
 _DRA_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
-_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject | DRAObject"
+_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject | DRAObject | RuntimeClass"
 
 
 class Manifests(Record):
-    """The pods of some manifests in order, the objects that govern their namespaces, and all others.
+    """The pods of some manifests in order, the objects that govern them, and all others.
 
     ``kubevirt`` are KubeVirt's objects whose pods are not created yet; ``notes`` are findings about those
     that are, and ``computed`` is the rules they follow. ``dra`` are the objects that affect claims.
@@ -74,6 +75,7 @@ class Manifests(Record):
     quotas: tuple["ResourceQuota", ...] = ()
     kubevirt: tuple[KubeVirtObject, ...] = ()
     dra: tuple[DRAObject, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
     notes: tuple[str, ...] = ()
     computed: str = ""
 
@@ -132,6 +134,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
     pods: list[Pod] = []
     kubevirt: list[KubeVirtObject] = []
     dra: list[DRAObject] = []
+    classes: list[RuntimeClass] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
@@ -141,6 +144,8 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
                 kubevirt.append(replace(item, position=len(pods)))
             elif isinstance(item, DRAObject):
                 dra.append(item)
+            elif isinstance(item, RuntimeClass):
+                classes.append(item)
             elif isinstance(item, Skipped):
                 skipped.append(item)
             else:
@@ -153,6 +158,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
         quotas=quotas,
         kubevirt=tuple(kubevirt),
         dra=tuple(dra),
+        runtime_classes=tuple(classes),
     )
 
 
@@ -177,18 +183,29 @@ def finished(parts: Iterable[Manifests], source: str) -> Manifests:
         pods = with_uids(pod for part in parts for pod in part.pods)
     except ValueError as error:
         raise InputError(str(error), where=source) from None
+    classes = tuple(item for part in parts for item in part.runtime_classes)
     found = Manifests(
-        pods=pods,
+        pods=_classed(pods, classes),
         skipped=tuple(item for part in parts for item in part.skipped),
         limit_ranges=tuple(item for part in parts for item in part.limit_ranges),
         quotas=tuple(item for part in parts for item in part.quotas),
         kubevirt=tuple(item for part in parts for item in part.kubevirt),
         dra=tuple(item for part in parts for item in part.dra),
+        runtime_classes=classes,
         notes=notes,
         computed=computed,
     )
     _refuse_too_many_checks(found, source)
     return found
+
+
+def _classed(pods: tuple[Pod, ...], classes: tuple[RuntimeClass, ...]) -> tuple[Pod, ...]:
+    if not classes:
+        return pods
+
+    from cpuctl.pods.runtime_classes import with_runtime_classes
+
+    return with_runtime_classes(pods, classes)
 
 
 def _with_machines(parts: list[Manifests], source: str) -> tuple[list[Manifests], tuple[str, ...], str]:
@@ -245,7 +262,7 @@ _USED_ELSEWHERE = {
 def no_pods(found: Manifests, source: str) -> InputError:
     """Return the error for input without a pod, which names the objects found instead."""
     named = {item.kind for item in found.skipped}
-    named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas)}
+    named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas, *found.runtime_classes)}
     named |= {item.kind for item in found.kubevirt} | {item.kind for item in found.dra}
     kinds = ", ".join(sorted(named))
     whys = [item.why for item in found.skipped if item.why and item.kind in KUBEVIRT_MACHINES]
@@ -268,10 +285,8 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         yield [decode_pod(cursor)]
     elif is_workload(kind, group):
         yield list(decode_workload(cursor, kind))
-    elif kind in _GOVERNING and not group:
-        from cpuctl.pods.reading.namespace_objects import decode_namespace_object
-
-        yield decode_namespace_object(cursor, kind)
+    elif is_governing(kind, group):
+        yield decode_governing(cursor, kind)
     elif (decides := dra_object(cursor, kind)) is not None:
         yield decides
     elif decides_on_machines(kind, group):
@@ -280,6 +295,27 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
             yield Skipped(kind)
     else:
         yield _custom_resource(cursor, kind, group)
+
+
+def is_governing(kind: str, group: str) -> bool:
+    """Return whether an object of a kind and API group governs the creation of pods."""
+    return (kind in _NAMESPACED and not group) or (kind == _RUNTIME_CLASS and group == "node.k8s.io")
+
+
+def decode_governing(cursor: Cursor, kind: str) -> "NamespaceObject | RuntimeClass":
+    """Read such an object; raise InputError with the location of a missing or invalid value."""
+    if kind == _RUNTIME_CLASS:
+        return _runtime_class(cursor)
+
+    from cpuctl.pods.reading.namespace_objects import decode_namespace_object
+
+    return decode_namespace_object(cursor, kind)
+
+
+def _runtime_class(cursor: Cursor) -> RuntimeClass:
+    name, overhead = decode_name(cursor.required("metadata")), cursor.get("overhead")
+    amounts = None if overhead is None else overhead.optional("podFixed", Cursor.quantities, {})
+    return RuntimeClass(name, known=True, overhead=amounts)
 
 
 def dra_object(cursor: Cursor, kind: str) -> DRAObject | None:

@@ -20,6 +20,7 @@ from cpuctl.pods.model import (
     QosClass,
     ResourceFieldRef,
     ResourceRequirements,
+    RuntimeClass,
 )
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
@@ -153,6 +154,7 @@ def decode_spec(spec: Cursor) -> Pod:
         field_refs=read_field_refs(spec),
         node_selection=_node_selection(spec),
         resource_claims=spec.optional("resourceClaims", _pod_claims, ()),
+        runtime_class=spec.optional("runtimeClassName", _runtime_class, None),
     )
 
 
@@ -165,6 +167,10 @@ def _pod_claims(claims: Cursor) -> tuple[PodClaim, ...]:
         )
         for each in claims.items()
     )
+
+
+def _runtime_class(name: Cursor) -> RuntimeClass | None:
+    return RuntimeClass(_name(name)) if name.text() else None
 
 
 def _node_selection(spec: Cursor) -> NodeSelection | None:

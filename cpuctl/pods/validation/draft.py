@@ -67,3 +67,8 @@ class PodDraft(Record):
     def is_template(self) -> bool:
         """Whether pods are created from it later: the API server sets defaults only then."""
         return self.kind != "Pod"
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is a pod that an API server has already created."""
+        return self.stored and not self.is_template

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
+from cpuctl.pods.runtime_classes import with_runtime_classes
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
@@ -27,6 +28,7 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.limit_ranges import LimitRange
+    from cpuctl.pods.model import RuntimeClass
 
 MOST_FINDINGS = 100_000
 """The maximum number of findings: more than anyone reads, while hostile input can cause any number."""
@@ -49,6 +51,7 @@ class LintRules:
     cgroup_version: int = 2
     resizable: bool = True
     limit_ranges: tuple[LimitRange, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
 
     @property
     def server(self) -> ServerRules:
@@ -124,7 +127,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     checks = chain(shapes, read.findings, _checks(draft, rules, pods), refused)
     findings = _causes(list(islice(checks, MOST_FINDINGS + 1)))
     is_refused = any(finding.severity is Severity.ERROR for finding in findings)
-    pod = None if is_refused else _stored(draft, pods, rules.limit_ranges)
+    pod = None if is_refused else _stored(draft, pods, rules)
     if pod is not None:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
     if item.template is not None:
@@ -188,9 +191,11 @@ def _no_static_pod(item: ManifestObject) -> Finding:
     )
 
 
-def _stored(draft: PodDraft, rules: PodRules, limit_ranges: Sequence[LimitRange]) -> StoredPod:
-    new = not draft.stored or draft.is_template
-    return stored_pod(draft.pod, rules, limit_ranges if new else (), before=None if new else draft.pod)
+def _stored(draft: PodDraft, pods: PodRules, rules: LintRules) -> StoredPod:
+    if draft.exists:
+        return stored_pod(draft.pod, pods, before=draft.pod)
+    (pod,) = with_runtime_classes([draft.pod], rules.runtime_classes)
+    return stored_pod(pod, pods, rules.limit_ranges)
 
 
 def _by_kubelet(finding: Finding) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.golang.text import GoError
-from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements, RuntimeClass
 from cpuctl.pods.stored import with_amounts
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.field_refs import FieldRef
@@ -92,6 +92,7 @@ class _Reader:
             overhead=self._amounts(spec.get("overhead"), field_path.child("overhead")),
             os_name=text_of(member_of(spec.get("os"), "name")),
             restart_policy=text_of(spec.get("restartPolicy")) or "Always",
+            runtime_class=RuntimeClass(name) if (name := text_of(spec.get("runtimeClassName"))) else None,
             static=annotations.get(_CONFIG_SOURCE) in ("file", "http") or _MIRROR in annotations,
         )
 

@@ -1,7 +1,8 @@
 """All reasons why an API server refuses the creation of one pod, in the order of its checks.
 
-First comes validation, of the pod with its defaults (``pkg/apis/core/validation``), then every LimitRange of
-the namespace (``plugin/pkg/admission/limitranger``). A server stops at the first stage that refuses; here
+First comes the RuntimeClass (``plugin/pkg/admission/runtimeclass``), then validation, of the pod with its
+defaults (``pkg/apis/core/validation``), then every LimitRange of the namespace
+(``plugin/pkg/admission/limitranger``). A server stops at the first stage that refuses; here
 all of them are reported. ResourceQuotas depend on the pods before: ``governing.resource_quota``.
 """
 
@@ -48,6 +49,17 @@ def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = (
 def _errors(draft: PodDraft, pod: Pod, rules: ServerRules) -> tuple[str, ...]:
     found = (*check_metadata(draft), *check_spec(draft, pod, rules), *check_restart(pod, draft.spec))
     return tuple(dict.fromkeys(str(each) for each in found if each.severity is Severity.ERROR))
+
+
+def beyond_runtime_class(pod: Pod) -> Iterator[str]:
+    """Yield the refusal of *pod* for an overhead that its RuntimeClass does not define."""
+    if pod.runtime_class is None or not pod.overhead:
+        return
+
+    from cpuctl.pods.runtime_classes import overhead_refusal
+
+    if text := overhead_refusal(pod):
+        yield f'pods "{pod.name}" is forbidden: {text}'
 
 
 def beyond_limit_ranges(pod: Pod, limit_ranges: Sequence[LimitRange]) -> Iterator[str]:

@@ -325,7 +325,7 @@ class ChangedPods(TypedDict, total=False):
     Only if pods are given.
     """
     refusedByBoth: list[PodChange]
-    """Other pods, which neither kubelet admits, for the same reason."""
+    """Other pods, which neither kubelet admits, for the same reason; amounts in its messages may differ."""
     podsDiff: str
     """The command that compares what is not compared here: QoS classes, cgroups and OOM scores."""
 

@@ -47,7 +47,7 @@ class Effects(NamedTuple):
 
     ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
     ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods; ``refused`` are
-    those that neither kubelet admits, for the same reason.
+    those that neither kubelet admits, for the same reason, even if the amounts in its messages differ.
     """
 
     pods: tuple[PodEffect, ...] | None
@@ -63,9 +63,19 @@ Start = Callable[["Kubelet"], "StartResult"]
 """Starts a kubelet on the machine and lets it go on from the existing state."""
 
 
+class _Outcome(NamedTuple):
+    """What happens to a pod, in words, and the part of it that is compared.
+
+    Messages contain amounts that other pods change.
+    """
+
+    text: str
+    compared: str
+
+
 class _Outcomes(NamedTuple):
     start: str
-    pods: tuple[str, ...]
+    pods: tuple[_Outcome, ...]
 
 
 class ReleaseSide(NamedTuple):
@@ -85,7 +95,7 @@ class ReleaseSide(NamedTuple):
         if not isinstance(node, Node):
             stated = node.error if isinstance(node, StartRefused) else node.why
             instead = _UNKNOWN_START if isinstance(node, Undetermined) else _NO_START
-            return _Outcomes(stated, (instead,) * len(self.pods))
+            return _Outcomes(stated, (_Outcome(instead, instead),) * len(self.pods))
         again = map(_outcome, node.readmit(self.pods[: self.running])) if self.running else ()
         return _Outcomes("", (*again, *(_outcome(node.admit(pod)) for pod in self.pods[self.running :])))
 
@@ -100,14 +110,19 @@ def effects_of(
     """
     outcomes = tuple(side.outcomes() for side in sides)
     pods = sides[0].pods
+    pairs = list(zip(outcomes[0].pods, outcomes[1].pods, strict=True))
     effects = [
-        PodEffect(pod.full_name, was, becomes)
-        for pod, was, becomes in zip(pods, outcomes[0].pods, outcomes[1].pods, strict=True)
+        PodEffect(pod.full_name, was.text, becomes.text)
+        for pod, (was, becomes) in zip(pods, pairs, strict=True)
     ]
     # What a difference changes for other pods is undone by another one, such as the default of a gate.
-    places = [place for place, each in enumerate(effects) if _differs(each)]
+    places = [place for place, pair in enumerate(pairs) if _differs(*pair)]
     changed = tuple(effects[place] for place in places)
-    refused = tuple(each for each in effects if not _differs(each) and not each.before.startswith(_ADMITTED))
+    refused = tuple(
+        effect
+        for effect, pair in zip(effects, pairs, strict=True)
+        if not _differs(*pair) and not effect.before.startswith(_ADMITTED)
+    )
     by_start, by_pods = set(), set()
     starts_differ = outcomes[0].start != outcomes[1].start
     for name, kubelets in _reversed(sides, names, gates) if starts_differ or places else ():
@@ -116,7 +131,7 @@ def effects_of(
             if other.start != known.start:
                 if starts_differ:
                     by_start.add(name)
-            elif any(other.pods[place] != known.pods[place] for place in places):
+            elif any(other.pods[place].compared != known.pods[place].compared for place in places):
                 by_pods.add(name)
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
 
@@ -149,18 +164,23 @@ def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
     """
     outcomes = zip(side.pods, side.outcomes().pods, strict=True)
     pods = tuple(
-        PodEffect(pod.full_name, *((_NO_START, what) if is_newer else (what, _NO_START)))
+        PodEffect(pod.full_name, *((_NO_START, what.text) if is_newer else (what.text, _NO_START)))
         for pod, what in outcomes
-        if what != _NO_START
+        if what.text != _NO_START
     )
     return Effects(pods if side.pods else None, (), frozenset(), frozenset())
 
 
-def _differs(effect: PodEffect) -> bool:
-    return effect.before != effect.after or effect.before.startswith(_UNKNOWN)
+def _differs(before: _Outcome, after: _Outcome) -> bool:
+    return before.compared != after.compared or before.text.startswith(_UNKNOWN)
 
 
-def _outcome(admission: Admission) -> str:
+def _outcome(admission: Admission) -> _Outcome:
+    text, verdict = _text(admission), admission.verdict
+    return _Outcome(text, verdict.reason if isinstance(verdict, Rejected) else text)
+
+
+def _text(admission: Admission) -> str:
     match admission.verdict:
         case Admitted():
             claims = ", ".join(each.name for each in admission.pod.resource_claims)

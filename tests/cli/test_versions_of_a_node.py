@@ -317,6 +317,23 @@ def test_pods_that_neither_kubelet_admits_are_listed_with_the_reason(cpuctl: Cpu
     assert [each["pod"] for each in refused] == [f"default/odd{number}" for number in range(4)]
 
 
+def test_other_amounts_in_the_message_are_no_change(cpuctl: Cpuctl) -> None:
+    """Another pod's requests differ between the releases: the rejected pod stays rejected for one reason."""
+    words = (
+        *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+        *("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml"),
+        *("-f", "fixtures/pod-level/whole.yaml", "-f", "fixtures/pod-level/init-above.yaml"),
+        *("-T", "q=14/14,1Gi x2"),
+    )
+    shown = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35").out
+    assert "Admission, CPUs and memory of these pods are the same." in shown
+    message = "rejected: OutOfcpu: Node didn't have enough resource: cpu, requested: 14000, used:"
+    listed = [line for line in shown.splitlines() if message in line]
+    assert "\nNeither kubelet admits 1 pod:\n  default/q-1\n" in shown
+    assert [line.strip().partition(": ")[0] for line in listed] == ["1.32", "1.35"]
+    assert "No pods differ" in cpuctl("plan", *words, "--compare", "1.32", "1.35").out
+
+
 def test_devices_of_new_pods_can_be_described_or_assumed(cpuctl: Cpuctl) -> None:
     words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml")
     assert "undetermined: requests openshift.io/fronthaul" in cpuctl(*words).out

@@ -172,17 +172,29 @@ def _pods(
     starts = "Started" in _outcomes(document)
     yield _changing(pods) if pods and starts else _same_pods(_outcomes(document))
     for pod in pods if starts else ():
-        yield f"  {pod['pod']}"
-        yield f"    {document['from']}: {pod['before']}"
-        yield f"    {document['to']}: {pod['after']}"
+        yield from _both(document, pod)
     if (refused := document.get("refusedByBoth", ())) and starts:
         yield f"Neither kubelet admits {counted(len(refused), 'other pod' if pods else 'pod')}:"
         shown = refused if wide else refused[:_REFUSED_SHOWN]
-        yield from (f"  {each['pod']}: {each['before']}" for each in shown)
+        yield from (line for each in shown for line in _refused(document, each))
         if more := len(refused) - len(shown):
             yield f"  and {more} more (-o wide)"
     if command := document.get("podsDiff"):
         yield f"To compare their QoS classes and cgroups: {command}"
+
+
+def _both(document: answers.ConfigVersions, pod: answers.PodChange) -> Iterator[str]:
+    yield f"  {pod['pod']}"
+    yield f"    {document['from']}: {pod['before']}"
+    yield f"    {document['to']}: {pod['after']}"
+
+
+def _refused(document: answers.ConfigVersions, pod: answers.PodChange) -> Iterator[str]:
+    """Show the message once if it is the same: only amounts in it may differ."""
+    if pod["before"] == pod["after"]:
+        yield f"  {pod['pod']}: {pod['before']}"
+    else:
+        yield from _both(document, pod)
 
 
 def _changing(pods: Sequence[answers.PodChange]) -> str:

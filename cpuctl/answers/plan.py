@@ -237,7 +237,7 @@ class Totals(TypedDict):
 
 
 @final
-class StartedSide(RepeatPart, CapacityPart, ExplainPart):
+class StartedSide(RepeatPart, CapacityPart, HeldPart, ExplainPart):
     """One side of the comparison."""
 
     settings: str

@@ -363,3 +363,17 @@ def test_a_gate_differs_since_the_last_release_that_switched_it(
     one, other = (FeatureGates(minor, {"AllBeta": True}) for minor in minors)
     assert is_on(one, gate) != is_on(other, gate)
     assert gate_answer(gate, one, other)["since"] == f"1.{since}"
+
+
+def test_cpus_that_only_a_rejected_pod_has_are_named(cpuctl: Cpuctl) -> None:
+    """They count as exclusive CPUs in the totals, as in a plan."""
+    words = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *STATIC, "-T", "b=15/16,1Gi")
+    node = ("plan", "-q", *words, "-T", "q=14/14,1Gi x2")
+    kept = next(line for line in cpuctl(*node).out.splitlines() if line.startswith("The rejected pod"))
+    both = cpuctl(*node, "--compare", "1.34", "1.35").out
+    assert both.count(kept) == 1
+    assert f"\n{kept}\n" in both
+    one = cpuctl(*node, "--compare", ".", "cpuManagerPolicy=none").out
+    assert f"\nA: {kept}\n" in one
+    document = compared(cpuctl, *node, "--compare", "1.34", "1.35")
+    assert [held["cpus"] for held in document["b"]["heldByRejected"]] == ["2-15"]

@@ -48,6 +48,8 @@ def started_side(
     repeat: answers.RepeatPart = {"repeat": plan["repeat"]} if "repeat" in plan else {}
     following: answers.ExplainPart = {"explain": explain} if explain else {}
     capacity: answers.CapacityPart = {"capacity": plan["capacity"]} if "capacity" in plan else {}
+    after = plan["after"]
+    held: answers.HeldPart = {"heldByRejected": after["heldByRejected"]} if "heldByRejected" in after else {}
     answer: answers.StartedSide = {
         "settings": settings,
         "kubelet": plan["kubelet"],
@@ -58,6 +60,7 @@ def started_side(
         **capacity,
         "warnings": plan["warnings"],
         "totals": _totals(plan),
+        **held,
         **following,
     }
     return PlannedSide(answer, {pod["uid"]: pod for pod in plan["pods"]}, verdicts)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.downward import pods_downward_table
+from cpuctl.cli.render.tables.held import kept_by_rejected, kept_cpus, kept_devices, kept_memory
 from cpuctl.cli.render.tables.resources import (
     device_cells,
     device_columns,
@@ -23,7 +23,7 @@ from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
-from cpuctl.phrases import POLICY_NONE, byte_text, counted, few, named
+from cpuctl.phrases import POLICY_NONE, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         SharedContainer,
     )
     from cpuctl.answers.downward import DownwardItem
-    from cpuctl.answers.plan import After, HeldByRejected, NotStartedPlan, PlanWarning, StartedPlan
+    from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
     from cpuctl.answers.start import KubeletPolicies
 
 _ALIGNMENTS: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
@@ -71,46 +71,19 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         yield pods_downward_table(items)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
-        yield from _kept_by_rejected(document["after"], _kept_cpus)
+        yield from map(Lines.of, kept_by_rejected(document["after"], kept_cpus))
     if "memory" in document["after"]:
         yield memory_table(document["after"]["memory"], wide=wide)
-        yield from _kept_by_rejected(document["after"], _kept_memory)
+        yield from map(Lines.of, kept_by_rejected(document["after"], kept_memory))
     if "devices" in document["after"]:
         yield devices_table(document["after"]["devices"])
-        yield from _kept_by_rejected(document["after"], _kept_devices)
+        yield from map(Lines.of, kept_by_rejected(document["after"], kept_devices))
     yield Lines.of(*closing_lines(document))
     yield from headroom_blocks(document, wide=wide)
     if explain := document.get("explain"):
         yield next_line("to see why and what would help", explain)
     elif command := document.get("next"):
         yield next_step(command)
-
-
-def _kept_by_rejected(after: After, text: Callable[[HeldByRejected], str]) -> Iterator[Lines]:
-    """Say why something that no container in the table has is not free; *text* is empty for nothing."""
-    for each in after.get("heldByRejected", ()):
-        if what := text(each):
-            yield Lines.of(f"The rejected pod {full_name(each)} keeps {what}")
-
-
-def _kept_cpus(held: HeldByRejected) -> str:
-    return f"{named(CPUSet.parse(held['cpus']))} {held['until']}" if held["cpus"] else ""
-
-
-def _kept_memory(held: HeldByRejected) -> str:
-    amounts = [
-        f"{byte_text(each['bytes'])} of {each['resource']} (node {each['numaNodes']})"
-        for each in held.get("memory", ())
-    ]
-    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
-
-
-def _kept_devices(held: HeldByRejected) -> str:
-    counts: Counter[str] = Counter()
-    for each in held.get("devices", ()):
-        counts[each["resource"]] += each["count"]
-    amounts = [f"{counted(count, 'device')} of {resource}" for resource, count in counts.items()]
-    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
 
 
 def next_step(command: str) -> Lines:

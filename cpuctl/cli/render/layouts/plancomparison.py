@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
+from cpuctl.cli.render.tables.held import kept_by_rejected, kept_cpus
 from cpuctl.cli.render.tables.start import remedy_cells
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
@@ -59,7 +60,7 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
     if totals := tuple(_totals(document)):
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any("totals" in document[name] for name in _SIDES):
-        yield Lines.of(*_pools(document), _closing(document))
+        yield Lines.of(*_kept(document), *_pools(document), _closing(document))
     for name, side in ((name, document[name]) for name in _SIDES):
         if "totals" in side and (explain := side.get("explain")):
             yield next_line(f"to see why and what would help on side {name.upper()}", explain)
@@ -198,6 +199,18 @@ def _headroom(capacity: Capacity) -> dict[str, str]:
 
 def _known(count: int | None) -> str:
     return "-" if count is None else str(count)
+
+
+def _kept(document: PlanComparison) -> Iterator[str]:
+    """Report exclusive CPUs of rejected pods, which count in the totals; the side only if it matters."""
+    one, other = (list(_kept_on(document[name])) for name in _SIDES)
+    yield from (text for text in one if text in other)
+    yield from (f"A: {text}" for text in one if text not in other)
+    yield from (f"B: {text}" for text in other if text not in one)
+
+
+def _kept_on(side: Side) -> Iterator[str]:
+    return kept_by_rejected(side, kept_cpus) if "totals" in side else iter(())
 
 
 def _pools(document: PlanComparison) -> Iterator[str]:

@@ -14,6 +14,8 @@ from cpuctl import option_names
 from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, any_flags, given_arguments
+from cpuctl.machine.recording_layout import MANIFEST
+from cpuctl.machine.tree import MemoryTree
 from cpuctl.records import Record, replace
 from cpuctl.root_directory import DIRECTORY
 
@@ -118,14 +120,31 @@ def _drop_ins(path: str, recorded: RecordedKubelet, origin: str, tree: Tree) -> 
     own, at = recorded.drop_ins, path.lstrip("/")
     if own is not None and own.name == path:
         return replace(own, used=True)
-    is_copy = own is not None and own.at == at
-    if is_copy or not (tree.names(at) or tree.in_the_way(at) == DIRECTORY):
+    if own is not None and own.at == at:
+        return None
+    found = tree.in_the_way(at)
+    if not tree.names(at) and found != DIRECTORY:
+        if found or tree.read(at) is not None:
+            raise InputError(found or "expected a directory, found a file", where=path)
         return None
     return RecordedDropIns(name=path, origin=origin, tree=tree, used=True, complete=True, at=at)
 
 
 def _use_this_host(path: str, flag: str, instead: str, machine: MachineSource, sources: Sources) -> None:
+    lacking, unpack = f"not in {machine.origin}", ""
+    if _is_read_in_part(machine):
+        lacking = "not among the files that are read from an archive"
+        unpack = "unpack the archive and use the directory instead"
     if not os.path.exists(path):  # noqa: PTH110
-        message = f"not in {machine.origin}, and not found on this host"
-        raise InputError(message, where=path, hint=f"leave out the {flag} flag, or {instead}")
-    sources.warn(f"{flag} {path} is not in {machine.origin}: that of this host is used")
+        hint = f"{unpack or f'leave out the {flag} flag'}, or {instead}"
+        raise InputError(f"{lacking}, and not found on this host", where=path, hint=hint)
+    sources.warn(f"{flag} {path} is {lacking}: that of this host is used{f' ({unpack})' if unpack else ''}")
+
+
+def _is_read_in_part(machine: MachineSource) -> bool:
+    """Return whether a recording may have files that were not read: those at unusual places in an archive.
+
+    A capture has the files that its kubelet uses at the usual places.
+    """
+    is_archive = isinstance(machine.files, MemoryTree) and os.path.isfile(machine.origin)  # noqa: PTH113
+    return is_archive and machine.files is not None and machine.files.read(MANIFEST) is None

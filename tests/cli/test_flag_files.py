@@ -12,6 +12,8 @@ import pytest
 from tests.capture.node_texts import written
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.cli.test_recorded_kubelet import COMMAND, DROP_IN, HEAD, JUDGING, MAIN, captured, settings, texts
+from tests.machine.support.archives import tar_of
+from tests.machine.sysfs_writer import small_machine
 
 NODES = ("nodes/v2-2-numa/node", "nodes/hybrid-8-numa/node", "kubeadm/node7")
 PASTED = "/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf"
@@ -121,6 +123,26 @@ def test_a_file_that_nobody_has_is_an_error(
     assert f"error: /etc/k/gone: not in {archive}, and not found on this host\nhint: {hint}" in result.err
 
 
+@pytest.fixture
+def packed(tmp_path: Path) -> str:
+    """Pack a node's files, which are not a capture."""
+    archive = tmp_path / "packed.tar.gz"
+    archive.write_bytes(tar_of(small_machine() | {"etc/k/main.yaml": MAIN, "etc/k/d/10.conf": DROP_IN}))
+    return str(archive)
+
+
+@pytest.mark.parametrize("flag", ["--config=/etc/k/main.yaml", "--config-dir=/etc/k/d"])
+def test_only_the_usual_files_of_an_archive_are_read(flag: str, packed: str, cpuctl: Cpuctl) -> None:
+    """The archive has the file: it is not said to be missing."""
+    result = cpuctl("config", "check", "-m", packed, "--kubelet-version=1.35", "--kubelet-args", flag)
+    path = flag.partition("=")[2]
+    lacking = "not among the files that are read from an archive, and not found on this host"
+    assert (
+        f"error: {path}: {lacking}\nhint: unpack the archive and use the directory instead, or specify"
+        in result.err
+    )
+
+
 def test_a_file_of_this_host_is_used_with_a_warning(archive: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
     (tmp_path / "k.yaml").write_text(HEAD)
     (tmp_path / "d").mkdir()
@@ -129,6 +151,28 @@ def test_a_file_of_this_host_is_used_with_a_warning(archive: str, tmp_path: Path
     assert found["dropInDirectory"] == {"value": f"{tmp_path}/d", "from": "given"}
     assert f"warning: --config {tmp_path}/k.yaml is not in {archive}: that of this host is used" in stated
     assert f"warning: --config-dir {tmp_path}/d is not in {archive}: that of this host is used" in stated
+
+
+def test_a_file_of_this_host_may_also_be_in_an_archive(packed: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    (tmp_path / "k.yaml").write_text(HEAD)
+    _, stated = source(cpuctl, packed, f"--config={tmp_path}/k.yaml")
+    lacking = "is not among the files that are read from an archive: that of this host is used"
+    assert (
+        f"warning: --config {tmp_path}/k.yaml {lacking} (unpack the archive and use the directory instead)"
+        in stated
+    )
+
+
+def test_a_drop_in_directory_that_is_none_is_an_error(node: Path, cpuctl: Cpuctl) -> None:
+    """Even if this host has such a directory: the recording's own is meant."""
+    (node / "tmp").symlink_to("/etc/gone")
+    for path, problem in (
+        ("/etc/k/main.yaml", "expected a directory, found a file"),
+        ("/tmp", "/tmp is a link to /etc/gone, which is not there"),  # noqa: S108
+    ):
+        result = cpuctl("config", "check", "-m", str(node), "--kubelet-args", f"--config-dir={path}")
+        assert (result.code, result.out) == (4, "")
+        assert f"error: {path}: {problem}" in result.err
 
 
 def test_a_relative_path_is_a_file_of_this_host(archive: str, tmp_path: Path, cpuctl: Cpuctl) -> None:

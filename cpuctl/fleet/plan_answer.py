@@ -107,7 +107,7 @@ def fleet_plan_document(
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
     fleet_inputs = cluster.fleet_inputs(inputs, given.pods)
-    incoming = coming_pods(inputs, given, cluster, first_kubelet(readable, fleet_inputs), sources)
+    incoming = coming_pods(inputs, given, cluster, first_kubelet(nodes, fleet_inputs), sources)
     sources.warnings += doubts(readable, cluster, incoming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
     claims = None if fleet_inputs.driver is None else FleetClaims(given.dra, fleet_inputs.driver)

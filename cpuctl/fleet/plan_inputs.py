@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.exports.outcomes import start_sentence
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader, load_answer
 from cpuctl.fleet.topology_check import PublishedNodes
@@ -22,7 +23,7 @@ from cpuctl.scheduler.model import Load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.answers.fleet import PlannedNode, UnreadableNode
     from cpuctl.answers.start import NotStarted
     from cpuctl.fleet.topology_plugin import PluginOptions
     from cpuctl.inputs.configuration import KubeletInputs
@@ -373,14 +374,22 @@ def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[
         yield f"NodeResourceTopologies of {few(unknown)} are left out: no node in the fleet has this name"
 
 
-def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
+def first_kubelet(nodes: Sequence[PlannedNode | UnreadableNode], inputs: FleetInputs) -> Kubelet:
     """Return the kubelet of the first node that has one: manifests are read by the rules of its release.
 
-    Raise InputError if there is none. Without any recording, it is given by the options.
+    Raise InputError if there is none, with the error of the first node. Without any recording, it is given by
+    the options.
     """
     if nodes and not any(node["source"] for node in nodes):
         return load_kubelet(inputs.kubelet, Sources(), machine=None).kubelet
     for node in nodes:
-        if node["state"]:
+        if node["outcome"] == "Read" and node["state"]:
             return NodeReader(inputs)(Recording(node["node"], node["source"])).kubelet
-    raise InputError("no node in the fleet has a kubelet to plan for")
+    why, hint = next(map(_why_unplanned, nodes), ("", ""))
+    raise InputError(f"no node in the fleet has a kubelet to plan for{why}", hint=hint)
+
+
+def _why_unplanned(node: PlannedNode | UnreadableNode) -> tuple[str, str]:
+    if node["outcome"] == "Unreadable":
+        return f": {node['node']}: {node['error'].removeprefix(node['source'] + ': ')}", node["hint"]
+    return f": {node['node']}: {start_sentence(node['start'], 'the kubelet')}", ""

@@ -203,6 +203,41 @@ def test_unreadable_recordings_are_reported_once_per_reason(tmp_path: Path, cpuc
     ]
 
 
+NO_FILE = ("--kubelet-version=1.35", "--kubelet-args=--config=/no/such")
+FLEETS = {  # of archives that are not captures, only some files are read
+    "fixtures/nodes": ("not in the recording", "leave out the --config flag"),
+    "fixtures/fleet/recordings": (
+        "not among the files that are read from an archive",
+        "unpack the archive and use the directory instead",
+    ),
+}
+OTHER = ", or specify another configuration with --kubelet-config"
+
+
+@pytest.mark.parametrize("fleet", FLEETS)
+@pytest.mark.parametrize("verb", ["check", "list", "report"])
+def test_a_path_that_no_recording_has_is_no_reason_to_record_again(
+    verb: str, fleet: str, cpuctl: Cpuctl
+) -> None:
+    lacking, hint = FLEETS[fleet]
+    out = cpuctl("fleet", verb, fleet, *NO_FILE).out
+    assert out.count(f"hint: {hint}{OTHER}") == 1
+    assert "cpuctl capture" not in out
+    assert verb == "report" or out.count(f"/no/such: {lacking}, and not found on this host") == 1
+
+
+def test_a_plan_without_any_kubelet_names_the_first_error(cpuctl: Cpuctl) -> None:
+    fleet = "fixtures/fleet/recordings"
+    lacking, hint = FLEETS[fleet]
+    result = cpuctl("fleet", "plan", fleet, *NO_FILE, "-T", "a=1/1,1Gi")
+    assert (result.code, result.out) == (4, "")
+    none = "error: no node in the fleet has a kubelet to plan for: dense-1"
+    error = f"{none}: /no/such: {lacking}, and not found on this host\nhint: {hint}{OTHER}\n"
+    assert error in result.err
+    refused = cpuctl("fleet", "plan", fleet, "--kubelet-args=--no-such-flag=1", "-T", "a=1/1,1Gi")
+    assert f"{none}: the kubelet would not start: " in refused.err
+
+
 def test_a_check_counts_each_node_once_and_ends_with_the_next_commands(
     tmp_path: Path, cpuctl: Cpuctl
 ) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, fix_label, placeholder_cells
-from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
+from cpuctl.cli.render.layouts.fleetlist import error_text, hint_lines, record_again, unreadable_hints
 from cpuctl.fleet.varying_text import VARIES, kind_of
 from cpuctl.phrases import counted, few
 
@@ -137,7 +137,7 @@ def _unchecked(document: FleetCheck, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"  {_nodes(each['nodes'], wide=wide)}")
 
 
-def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) -> Iterator[Cell]:
+def _unreadable(nodes: Sequence[CheckedNode | UnreadableNode], *, wide: bool) -> Iterator[Cell]:
     """Report why recordings cannot be read, each reason once."""
     found: dict[str, list[str]] = {}
     for node in nodes:
@@ -146,6 +146,7 @@ def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) ->
     for text, names in found.items():
         yield Cell(f"unreadable: {text}", "red")
         yield Cell(f"  {_nodes(names, wide=wide)}")
+    yield from map(Cell, hint_lines(unreadable_hints(nodes)))
 
 
 def _closing(document: FleetCheck) -> Iterator[Cell]:
@@ -161,7 +162,7 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
         yield next_cell("to see what an exporter would publish", command)
     if which := [
         *(["not fully checked"] if any(map(_lacks_parts, document["nodes"])) else []),
-        *(["unreadable"] if summary["unreadable"] else []),
+        *(["unreadable"] if "" in unreadable_hints(document["nodes"]) else []),
     ]:
         yield record_again(f"on each node that is {' or '.join(which)}")
 

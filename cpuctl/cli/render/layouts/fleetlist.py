@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
@@ -10,10 +10,12 @@ from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.golang.durations import duration_text
+from cpuctl.machine.recording_layout import RECORD_AGAIN
 from cpuctl.phrases import byte_text, counted, elided, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (
+        CheckedNode,
         FactDifference,
         FleetGroup,
         FleetKubelet,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         PlannedNode,
         UnreadableNode,
     )
+    from cpuctl.answers.report import ReportedNode
     from cpuctl.answers.start import Start
 
 _DIFFERENCES_SHOWN = 6
@@ -64,9 +67,12 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
         yield _nodes(document["nodes"], places, wide=wide)
     if problems := tuple(_problems(document["nodes"])):
         yield Lines(problems)
+    hints = unreadable_hints(document["nodes"])
+    if lines := tuple(hint_lines(hints)):
+        yield Lines.of(*lines)
     if command := document.get("next"):
         yield next_line("to see what to change", command)
-    elif document["summary"]["unreadable"]:
+    elif "" in hints:
         yield Lines((record_again(),))
 
 
@@ -232,7 +238,20 @@ def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> d
 
 def error_text(node: UnreadableNode) -> str:
     """Report why a recording cannot be read, in the same words for the same reason."""
-    return node["error"].removeprefix(f"{node['source']}: ")
+    return node["error"].removeprefix(f"{node['source']}: ").replace(node["source"], "the recording")
+
+
+def unreadable_hints(
+    nodes: Iterable[CheckedNode | ListedNode | PlannedNode | ReportedNode | UnreadableNode],
+) -> list[str]:
+    """Return what to do about unreadable nodes, each hint once; an empty one for those to record again."""
+    hints = (node["hint"] for node in nodes if node["outcome"] == "Unreadable")
+    return list(dict.fromkeys("" if hint == RECORD_AGAIN else hint for hint in hints))
+
+
+def hint_lines(hints: Iterable[str]) -> Iterator[str]:
+    """Yield the lines with hints below errors."""
+    yield from (f"hint: {hint}" for hint in hints if hint)
 
 
 def running_pods(command: str, node: str) -> Iterator[Cell]:

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
-from cpuctl.cli.render.layouts.fleetlist import problems_of, record_again, running_pods
+from cpuctl.cli.render.layouts.fleetlist import (
+    hint_lines,
+    problems_of,
+    record_again,
+    running_pods,
+    unreadable_hints,
+)
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
 from cpuctl.phrases import counted, few
@@ -47,6 +53,8 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
         f"no pods planned on {few(names)}: {text}" for text, names in problems_of(recorded).items()
     ):
         yield Lines(tuple(Cell(text, "yellow") for text in kept))
+    if hints := tuple(hint_lines(unreadable_hints(recorded))):
+        yield Lines.of(*hints)
     yield Lines((*_closing(document, wide=wide), *_next(document)))
 
 
@@ -67,7 +75,7 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
             yield Cell(f"It also plans pods that are not on {node} here: {few(others)}")
         if others := document.get("nextLeavesOut"):
             yield Cell(f"It leaves out pods that are on {node} here: {few(others)}")
-    elif summary["unreadable"]:
+    elif "" in unreadable_hints(document["nodes"]):
         yield record_again()
     elif summary["pending"]:
         yield record_again("on each node, to ask its kubelet as well")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import STYLES
-from cpuctl.cli.render.layouts.fleetlist import record_again, running_pods
+from cpuctl.cli.render.layouts.fleetlist import hint_lines, record_again, running_pods, unreadable_hints
 from cpuctl.exports.report_words import refusing_nodes
 from cpuctl.phrases import counted, few
 
@@ -31,7 +31,10 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
     if command := document.get("next"):
         refusing = (node["node"] for node in refusing_nodes(document))
         yield Lines(tuple(_following(command, next(refusing, "the node"))))
-    if document["summary"]["unknown"] or document["summary"]["unreadable"]:
+    hints = unreadable_hints(document["nodes"])
+    if stated := tuple(hint_lines(hints)):
+        yield Lines.of(*stated)
+    if document["summary"]["unknown"] or "" in hints:
         yield Lines((record_again("on each node that is partly unknown or unreadable"),))
 
 

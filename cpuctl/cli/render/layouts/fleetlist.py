@@ -10,7 +10,6 @@ from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.golang.durations import duration_text
-from cpuctl.machine.recording_layout import RECORD_AGAIN
 from cpuctl.phrases import byte_text, counted, elided, few
 
 if TYPE_CHECKING:
@@ -245,8 +244,7 @@ def unreadable_hints(
     nodes: Iterable[CheckedNode | ListedNode | PlannedNode | ReportedNode | UnreadableNode],
 ) -> list[str]:
     """Return what to do about unreadable nodes, each hint once; an empty one for those to record again."""
-    hints = (node["hint"] for node in nodes if node["outcome"] == "Unreadable")
-    return list(dict.fromkeys("" if hint == RECORD_AGAIN else hint for hint in hints))
+    return list(dict.fromkeys(node["hint"] for node in nodes if node["outcome"] == "Unreadable"))
 
 
 def hint_lines(hints: Iterable[str]) -> Iterator[str]:

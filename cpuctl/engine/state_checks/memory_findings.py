@@ -18,7 +18,7 @@ from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable, n
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
 from cpuctl.engine.memory.state import MemoryManagerState
-from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
+from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, page_bytes, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.phrases import byte_text
@@ -190,17 +190,29 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
     benign = drift.kind is DriftKind.BENIGN
     yield from _of_nodes([change for change, cause in drift.changes if cause is DriftCause.NODES])
     for change, cause in drift.changes:
-        if cause is not DriftCause.NODES:
+        # What is for pods differs because of the huge pages, which are reported.
+        if cause is not DriftCause.NODES and change.amount is not Amount.ALLOCATABLE:
             yield StateFinding(
                 severity=Severity.ERROR,
                 code="memory-drift" if benign else "memory-changed",
                 place=StatePlace(MEMORY_FILE),
                 message=_difference(change, cause)
-                + ("; the current value can be adopted safely" if benign else ""),
+                + ("; the current value can be adopted safely" if benign else "")
+                + _missing_pages(change, cause),
                 expected=_amount(change.after),
                 detected=_amount(change.before),
                 fix=REPAIR,
             )
+
+
+def _missing_pages(change: DriftDifference, cause: DriftCause) -> str:
+    """Propose to allocate huge pages again that the machine no longer has, for example after a reboot."""
+    saved, now = change.before or 0, change.after or 0
+    if cause is not DriftCause.HUGE_PAGES or saved <= now:
+        return ""
+    size = page_bytes(change.resource)
+    file = f"/sys/devices/system/node/node{change.node}/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
+    return f": allocate them again (echo {saved // size} | sudo tee {file}), or repair the file"
 
 
 def _of_nodes(changes: Sequence[DriftDifference]) -> Iterator[StateFinding]:

@@ -1,7 +1,7 @@
 """Less of everything, for pods that no change of a single request admits.
 
-All containers get less CPU and memory in proportion, then as much more as the node allows: all containers
-together, so that equal ones stay equal, then each alone.
+All containers get less CPU, memory and huge pages in proportion, then as much more as the node allows: all
+containers together, so that equal ones stay equal, then each alone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from cpuctl.engine.explain.searches.trials import (
     in_bytes,
     pods_again,
 )
-from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 
 PARTS = 16
 """In how many steps requests are reduced in proportion."""
-_MEBI = 20
 
 
 def less_of_all(replay: Replay, runs: SearchBudget) -> Iterator[RequestChange]:
@@ -37,27 +36,30 @@ def less_of_all(replay: Replay, runs: SearchBudget) -> Iterator[RequestChange]:
 
 
 def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
-    """Give every container less CPU and memory, in steps of one sixteenth."""
+    """Give every container less CPU, memory and huge pages, in steps of one sixteenth."""
     for part in range(PARTS - 1, 0, -1):
         yield {
             (each.name, name): _part(name, amount, part, unit)
             for each in pod.all_containers
             for name, amount in each.resources.requests.items()
-            if name in ("cpu", MEMORY)
+            if name == "cpu" or is_memory(name)
         }
 
 
 def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
     if name != "cpu":
-        return in_bytes(amount.value * part // PARTS >> _MEBI << _MEBI)
+        step = _bytes_step(name)
+        least = 0 if name == MEMORY else step
+        return in_bytes(max(amount.value * part // PARTS // step * step, least))
     if amount.is_integral_cpu:
         return Quantity.from_value(max(amount.value * part // PARTS // unit * unit, unit))
     return Quantity.from_milli(amount.milli_value * part // PARTS)
 
 
 def _raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> RequestChange:
-    """Raise reduced requests again as far as the pod is still admitted: CPUs first, then memory."""
-    for resource in ("cpu", MEMORY):
+    """Raise reduced requests again as far as the pod is still admitted: CPUs, then memory, then pages."""
+    pages = {each.resource for each in change.amounts} - {"cpu", MEMORY}
+    for resource in ("cpu", MEMORY, *sorted(pages)):
         change = _raised_alike(
             replay, change, [each for each in change.amounts if each.resource == resource], runs
         )
@@ -69,7 +71,9 @@ def _raised(replay: Replay, change: RequestChange, runs: SearchBudget) -> Reques
 
 def _worthwhile(amount: Amount) -> int:
     """Return by how many steps to raise one request at least; a little more is not worth unequal requests."""
-    return max((amount.after.value >> _MEBI) // PARTS, 1) if amount.resource == MEMORY else 1
+    if amount.resource == "cpu":
+        return 1
+    return max(amount.after.value // _bytes_step(amount.resource) // PARTS, 1)
 
 
 def _raised_alike(
@@ -115,8 +119,13 @@ def _larger(amount: Amount, count: int, longest: int, unit: int) -> Quantity:
 
 
 def _whole(amount: Amount) -> bool:
-    return amount.resource == MEMORY or (amount.before.is_integral_cpu and amount.after.is_integral_cpu)
+    return amount.resource != "cpu" or (amount.before.is_integral_cpu and amount.after.is_integral_cpu)
 
 
 def _step(amount: Amount, unit: int) -> int:
-    return 1 << _MEBI if amount.resource == MEMORY else unit
+    return unit if amount.resource == "cpu" else _bytes_step(amount.resource)
+
+
+def _bytes_step(resource: str) -> int:
+    """Return the bytes by which memory (1 MiB) or huge pages (one page) are reduced."""
+    return 1 << 20 if resource == MEMORY else max(page_bytes(resource), 1)

@@ -240,6 +240,18 @@ OTHERS = [
         SINGLE | MEMORY,
     ),
     Case(
+        "CPUs and huge pages, of which each alone is not enough",
+        PAGES,
+        (
+            named("o", whole(5, memory="2Gi")),
+            named("u", whole(5, memory="2Gi")),
+            named("a", whole(6, memory="1Gi", more="hugepages-2Mi=1200Mi")),
+        ),
+        [{"main": "3", "main hugepages-2Mi": "1Gi"}],
+        30,
+        SINGLE | MEMORY,
+    ),
+    Case(
         "a container's memory",
         TEN,
         (named("a", whole(1, "one", "7Gi"), whole(1, "two", "12Gi")),),

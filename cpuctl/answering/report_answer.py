@@ -155,7 +155,7 @@ class _Reporter:
             **parts,
             "unknown": self.unknown,
             "warnings": list(
-                dict.fromkeys((*self.sources.recognized, *self.sources.read_as, *self.sources.warnings))
+                dict.fromkeys((*self.sources.notes, *self.sources.read_as, *self.sources.warnings))
             ),
         }
 

@@ -29,16 +29,17 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, Messages
     from cpuctl.operations.messages import MessageOccurrence, MessageSearch
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod
 
 app = command_group()
 
 HELP = """Explain why a pod is admitted or rejected, and what would help.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Default: the only pod, or the first that is not
-admitted; with --events, the pod that a kubelet rejected last, with the kubelet's message. A pod from --pods
-is running: it is admitted again, as after a kubelet restart. If it has a pending resize, the outcome is
-shown, and what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
+admitted; with --events, the pod that a kubelet rejected last, with the kubelet's message. A running pod from
+--pods is admitted again, as after a kubelet restart; one that has ended is explained as a new pod. If a
+running pod has a pending resize, the outcome is shown, and what the reference implementation of KEP-5554
+would do; see cpuctl resize for other resizes.
 
 Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. If the
 pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Each
@@ -99,7 +100,7 @@ def explain(
         if not exit_zero and not found["messages"]:
             raise typer.Exit(EXIT_NO)
         return
-    needed = not (pod and inputs.pods)
+    needed = not (inputs.pods and (pod or inputs.events))
     if needed and not inputs.filenames and not inputs.templates:
         raise _without_manifests(inputs, pod)
     document = _explanation(inputs, lambda _planning: pod, style, pods_needed=needed)
@@ -110,7 +111,6 @@ def explain(
 
 def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
     """Report that the pod's manifest is missing, and how to get it; a sentence in its place is a message."""
-    from cpuctl.documents.files import source_name
     from cpuctl.operations.command_lines import planning_command
 
     if any(map(str.isspace, pod)) or pod != pod.lower():
@@ -118,12 +118,8 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
         return UsageError("expected a pod's name, found a message", where="POD", hint=f"use {hint}")
     if not pod:
         new = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi"
-        running = (
-            f"specify a pod of {source_name(inputs.pods)} (cpuctl explain NAME ...), or "
-            if inputs.pods
-            else ""
-        )
-        return UsageError("no pods to explain", hint=f"{running}{new}")
+        listed = f"{_listed_pods(inputs)}, or " if inputs.pods else ""
+        return UsageError("no pods to explain", hint=f"{listed}{new}")
     namespace, name = pod.split("/")[:2] if "/" in pod else ("", pod)
     events = (option_names.EVENTS, inputs.events) if inputs.events else ()
     words = ["kubectl", "get", "pod", *(["-n", namespace] if namespace else []), name]
@@ -131,6 +127,17 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
     return UsageError(
         "no pods to explain", hint=f"specify its manifest: {shlex.join(words)} -o yaml | {command} -f -"
     )
+
+
+def _listed_pods(inputs: PlanningInputs) -> str:
+    """Say how to explain one of the pods of the node, and which of them the kubelet rejected."""
+    from cpuctl.documents.files import source_name
+    from cpuctl.inputs.pods import few_names, rejected_names
+
+    rejected = rejected_names(inputs.pods)
+    which = f"; the kubelet rejected {few_names(rejected)}" if rejected else ""
+    example = shlex.quote(rejected[0]) if rejected else "NAME"
+    return f"specify a pod of {source_name(inputs.pods)} (cpuctl explain {example} ...{which})"
 
 
 def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style: Style) -> "Messages":
@@ -152,7 +159,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     if not search.found and len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113  # any text
         note(f"note: to read the file: cpuctl explain --message - < {shlex.quote(texts[0])}", style)
     explanation = None
-    given: list[StoredPod] = []
+    given: list[Pod] = []
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
         explanation = _pod_of_messages(search, inputs, pod, given, style)
     about: list[MessageOccurrence] = []
@@ -175,17 +182,20 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
 
 
 def _pod_of_messages(
-    search: "MessageSearch", inputs: PlanningInputs, pod: str, given: "list[StoredPod]", style: Style
+    search: "MessageSearch", inputs: PlanningInputs, pod: str, given: "list[Pod]", style: Style
 ) -> "Explanation | None":
     """Explain the pod that the command line or the messages name; without one, say which is explained.
 
     Add the pods of the inputs to *given*.
     """
     from cpuctl.operations.explain import NothingToExplainError
-    from cpuctl.operations.messages import choice_of_pod, has_named, named_pod
+    from cpuctl.operations.messages import choice_of_pod, has_named, messages_about, named_pod
 
     def requested(planning: Planning) -> str:
         given.extend((*planning.incoming, *planning.initial.running))
+        if has_named(search):
+            ended = planning.initial.ended
+            given.extend(each for each in ended if messages_about(search, each.full_name))
         return pod or named_pod(search, given)
 
     try:
@@ -233,8 +243,9 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.command_lines import check_command
-    from cpuctl.operations.explain import Explained, choose_explained, explain_pod
+    from cpuctl.operations.explain import Explained, choose_explained, explain_pod, with_ended_pod
 
+    planning = with_ended_pod(planning, text)
     choice = choose_explained(planning, text)
     with ProgressBar(style) as progress:
         found = explain_pod(planning, choice, progress)

@@ -25,7 +25,7 @@ _WORDS = {
 
 def print_sources(sources: Sources, style: Style) -> None:
     """Print every warning and, if people read the answer, which inputs are assumed."""
-    notes = (f"note: {text}" for text in sources.recognized)
+    notes = (f"note: {text}" for text in sources.notes)
     warnings = (f"warning: {text}" for text in (*sources.read_as, *sources.warnings))
     for text in (*notes, *warnings):
         note(text, style)

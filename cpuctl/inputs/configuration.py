@@ -253,7 +253,7 @@ def of_other_tools(
     if found is None:
         return main, arguments, None
     sources.add("kubeletConfiguration", f"{name} ({found.what})", "given")
-    sources.recognized.append(f"{name}: read as {found.what}")
+    sources.notes.append(f"{name}: read as {found.what}")
     sources.read_as.extend(f"{name}: {assumed}" for assumed in found.assumed)
     content = written(found)
     flags = arguments_of(found, name)

@@ -153,8 +153,6 @@ def load_pods(
     Objects that do not create pods are named in *sources*. Raise UsageError without pods if they are *needed*
     for the *purpose*, with a *hint*, InputError for two pods of one UID.
     """
-    from cpuctl.pods.identity import with_uids
-
     if needed and not files and not templates:
         raise UsageError(f"no pods {purpose}", hint=hint)
     pods: list[Pod] = []
@@ -174,13 +172,20 @@ def load_pods(
         from cpuctl.pods.reading.template import pods_from_template
 
         pods.extend(pod for template in templates for pod in pods_from_template(template))
-    try:
-        named = tuple(with_uids(pods))
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    named = identified(pods)
     if found is None:
         return GivenPods(named)
     return GivenPods(named, found.limit_ranges, found.quotas, found.dra, found.runtime_classes)
+
+
+def identified(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Give UIDs to pods that have none; raise InputError for two pods of one UID."""
+    from cpuctl.pods.identity import with_uids
+
+    try:
+        return tuple(with_uids(pods))
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:
@@ -188,11 +193,16 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
 
     Raise UsageError for pods of several nodes: it is unknown which of them is meant.
     """
+    return running_pods(load_listed(name, sources), rules, name)
+
+
+def load_listed(name: str, sources: Sources) -> tuple[Pod, ...]:
+    """Read the pods of the node (kubectl's JSON), ended ones included; none without a file."""
     if not name:
         return ()
 
     sources.add("runningPods", name, "given")
-    return running_pods(listed_pods(name), rules, name)
+    return listed_pods(name)
 
 
 def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[StoredPod, ...]:
@@ -230,6 +240,14 @@ def listed_pods(name: str) -> tuple[Pod, ...]:
     except InputError:
         _refuse_must_gather(name)
         raise
+
+
+def rejected_names(name: str) -> list[str]:
+    """Return the pods of a file that the kubelet rejected, according to their status."""
+    from cpuctl.pods.manifest import status_reason
+    from cpuctl.pods.reading.events import rejects
+
+    return [pod.full_name for pod in listed_pods(name) if pod.terminal and rejects(status_reason(pod))]
 
 
 def _refuse_must_gather(name: str) -> None:
@@ -374,7 +392,7 @@ def choose_pod(
     """
     name, container = _split(text)
     for pods, are_running in ((incoming, False), (running, True)):
-        places = [place for place, pod in enumerate(pods) if name in (pod.uid, pod.name, pod.full_name)]
+        places = matching(text, pods)
         if len(places) > 1:
             raise _ambiguous(text, [pods[place] for place in places])
         if places:
@@ -383,6 +401,12 @@ def choose_pod(
     if gone := [each for each in ended if name in (each, each.rpartition("/")[2])]:
         raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="use --include-completed")
     raise _unknown(text, (*incoming, *running))
+
+
+def matching(text: str, pods: Iterable[Pod]) -> list[int]:
+    """Return the positions of the pods that *text* names, as for ``choose_pod``."""
+    name, _ = _split(text)
+    return [place for place, pod in enumerate(pods) if name in (pod.uid, pod.name, pod.full_name)]
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -24,8 +24,8 @@ class Sources:
     def __init__(self) -> None:
         self.entries: dict[str, Source] = {}
         self.warnings: list[str] = []
-        self.recognized: list[str] = []
-        """What another tool's file was recognized as."""
+        self.notes: list[str] = []
+        """What another tool's file was recognized as, and which pod is explained although it has ended."""
         self.read_as: list[str] = []
         """How another tool's file was read, and what it leaves open."""
         self.assumed_configuration = ""
@@ -54,7 +54,7 @@ class Sources:
         """Add the inputs and warnings of other sources."""
         self.entries.update(others.entries)
         self.warn(*others.warnings)
-        self.recognized += (text for text in others.recognized if text not in self.recognized)
+        self.notes += (text for text in others.notes if text not in self.notes)
         self.read_as += (text for text in others.read_as if text not in self.read_as)
         self.assumed_configuration = self.assumed_configuration or others.assumed_configuration
         self.described_machine = self.described_machine or others.described_machine

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
-from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
+from cpuctl.inputs.pods import as_granted, load_listed, load_pod_names, rules_of_pods, running_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.option_names import NO_STATE
 from cpuctl.phrases import few, named
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod, StoredPod
 
 ALLOCATED_AGAIN = (
     "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
@@ -57,7 +57,8 @@ class StartingState(Record):
 
     ``files`` are ``texts`` as ``reader`` reads them, by name; a file without a text is the same for every
     reader. ``known``: the running pods were given. ``digests`` are the SHA-256 of the texts; ``names`` the
-    namespaces and names of pods by UID, running or not.
+    namespaces and names of pods by UID, running or not. ``ended`` are pods, as written, that were given with
+    the running ones but have ended.
     """
 
     files: SavedFiles = SavedFiles()
@@ -68,6 +69,7 @@ class StartingState(Record):
     texts: Mapping[StateFileName, str] = {}
     reader: StateReader | None = None
     devices: DeviceProvider | None = None
+    ended: tuple[Pod, ...] = ()
 
     def as_read_by(self, kubelet: Kubelet) -> StartingState:
         """Return the state as another kubelet reads the files."""
@@ -131,11 +133,13 @@ def load_starting_state(
         sources.warnings.append(
             f"no {CPU_FILE} in {name}: no exclusive CPUs are assigned yet, as on a fresh node"
         )
-    initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
+    listed = load_listed(running, sources)
+    initial = starting_state_of(texts, running_pods(listed, rules_of_pods(kubelet), running), kubelet)
     digests = _digests(texts) if texts else {}
     known = load_pod_names(machine, sources) if texts else None
     names = known.pods if known else {}
-    return replace(initial, known=bool(running), digests=digests, names=names)
+    ended = tuple(pod for pod in listed if pod.terminal)
+    return replace(initial, known=bool(running), digests=digests, names=names, ended=ended)
 
 
 def starting_state_of(

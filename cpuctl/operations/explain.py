@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
-from cpuctl.pods.manifest import owner_of
+from cpuctl.pods.manifest import owner_of, status_reason
+from cpuctl.pods.model import TERMINAL_PHASES
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.started_node import StartedNode
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
 
 
@@ -62,6 +64,47 @@ def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
     if text:
         return choose_pod(text, planning.incoming, planning.initial.running, planning.past.ended)
     return _last_rejected(planning) if planning.past.rejections else None
+
+
+def with_ended_pod(planning: Planning, text: str = "") -> Planning:
+    """Add the pod of the running pods' file that *text* or events mean as a new pod, if it has ended.
+
+    Others that are meant come first: incoming ones and, with a *text*, running ones.
+    """
+    if not planning.initial.ended:
+        return planning
+
+    from cpuctl.inputs.pods import GivenPods, identified
+
+    found = _meant(planning, text, identified(planning.initial.ended))
+    if not found:
+        return planning
+    planning.sources.notes += (f"{_how_ended(pod)} and is explained as a new pod" for pod in found)
+    return planning.with_pods(GivenPods(found))
+
+
+def _meant(planning: Planning, text: str, ended: Sequence[Pod]) -> tuple[Pod, ...]:
+    """Find the ended pods that a name or, if it is empty, the latest event about any of them means.
+
+    There are none if another pod is meant.
+    """
+    from cpuctl.inputs.pods import matching
+
+    if text:
+        others = (*planning.incoming, *planning.initial.running)
+        return () if matching(text, others) else tuple(ended[place] for place in matching(text, ended))
+    events = planning.past.rejections
+    if any(event.is_of(pod.uid, pod.full_name) for event in events for pod in planning.incoming):
+        return ()
+    found = (pod for event in events for pod in ended if event.is_of(pod.uid, pod.full_name))
+    return tuple(islice(found, 1))
+
+
+def _how_ended(pod: Pod) -> str:
+    """Report that a pod has ended and, if its status says so, in which phase and why."""
+    phase = pod.phase if pod.phase in TERMINAL_PHASES else ""
+    how = ": ".join(filter(None, (phase, status_reason(pod))))
+    return f"{pod.full_name} has ended{f' ({how})' if how else ''}"
 
 
 def explain_pod(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cpuctl.messages.recognition import Recognized, recognize
 
 if TYPE_CHECKING:
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod
 
 
 MOST_MESSAGES = 1000
@@ -89,7 +89,7 @@ def _leave_out_repeated(search: MessageSearch) -> None:
             del search.found[key]
 
 
-def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
+def named_pod(search: MessageSearch, pods: Sequence[Pod]) -> str:
     """Return the first pod named by a message that is one of *pods*; an empty text if there is none."""
     known: dict[str, set[str]] = {}
     for pod in pods:
@@ -99,7 +99,7 @@ def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
     return next((next(iter(names)) for names in found if len(names) == 1), "")
 
 
-def choice_of_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
+def choice_of_pod(search: MessageSearch, pods: Sequence[Pod]) -> str:
     """Return why the messages do not tell which of *pods* is meant; an empty text if they do."""
     names = _names(search)
     if named_pod(search, pods) or (len(pods) == 1 and not names):

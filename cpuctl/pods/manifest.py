@@ -27,10 +27,11 @@ class _Origin(Protocol):
 
 
 class Manifest(Record):
-    """A pod's part of the manifest; ``metadata`` is empty for a workload's pod, which has none there."""
+    """A pod's part of the manifest; a workload's pod has no ``metadata`` and no ``status`` there."""
 
     metadata: Mapping[str, object]
     spec: Mapping[str, object]
+    status: Mapping[str, object] = {}
 
 
 def ephemeral_names(pod: Pod) -> tuple[str, ...]:
@@ -56,8 +57,13 @@ def manifest_of(pod: Pod) -> Manifest | None:
     # The origin of a custom resource's pod, whose kind includes its group, is the pod template.
     for name in ("spec",) if "." in kind else _SPECS.get(kind, _TEMPLATE):
         spec = cast("Mapping[str, object]", spec)[name]
-    metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]
-    return Manifest(cast("Mapping[str, object]", metadata), cast("Mapping[str, object]", spec))
+    whole = {"metadata": {}} if kind else cast("Mapping[str, object]", value)
+    status = whole.get("status") or {}
+    return Manifest(
+        cast("Mapping[str, object]", whole["metadata"]),
+        cast("Mapping[str, object]", spec),
+        cast("Mapping[str, object]", status),
+    )
 
 
 def owner_of(pod: Pod) -> str | None:
@@ -75,6 +81,13 @@ def owner_of(pod: Pod) -> str | None:
             own = group not in ("", "apps", "batch")
             return f"{each.get('kind')}{f'.{group}' if own else ''}/{each.get('name')}"
     return ""
+
+
+def status_reason(pod: Pod) -> str:
+    """Return why a pod has its phase, such as SMTAlignmentError; empty if its status does not say."""
+    written = manifest_of(pod)
+    reason = written.status.get("reason") if written is not None else None
+    return reason if isinstance(reason, str) else ""
 
 
 def is_of_deployment(pod: Pod) -> bool:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 _SYSTEM_CRITICAL = 2_000_000_000
-_TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+"""The phases of pods that have ended."""
 
 
 class ContainerKind(StrEnum):
@@ -192,8 +193,8 @@ class Pod(NamedTuple):
         This follows from its phase or, if that is still outdated, from its containers: all have ended, and
         none may restart.
         """
-        if self.phase in _TERMINAL_PHASES or not self.statuses:
-            return self.phase in _TERMINAL_PHASES
+        if self.phase in TERMINAL_PHASES or not self.statuses:
+            return self.phase in TERMINAL_PHASES
         return bool(self.final_phase({each.name: each.exit_code for each in self.statuses}))
 
     def final_phase(self, exits: Mapping[str, int | None]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,52 @@ def test_unusable_events_are_an_error(
     result = requested(tmp_path, cpuctl, events)
     assert (result.code, result.out) == (code, "")
     assert problem in result.err
+
+
+def on_the_node(tmp_path: Path, cpuctl: Cpuctl, *words: str) -> Result:
+    """Explain with the pods of the node, of which two were rejected, as the only pods."""
+    pods = [
+        {**pod("web", 2, phase="Running"), "spec": {**pod("web", 2)["spec"], "nodeName": "node7"}},
+        pod("done", 2, phase="Succeeded"),
+        pod("odd", 3, phase="Failed", reason="SMTAlignmentError"),
+        pod("wide", 10, phase="Failed", reason="TopologyAffinityError"),
+    ]
+    (tmp_path / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    (tmp_path / "events.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "EventList", "items": [ODD, WIDE]})
+    )
+    return cpuctl("explain", *words, *NODE, FLAGS, "--pods", "all.json", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "how"),
+    [
+        (("shop/odd",), "odd", "Failed: SMTAlignmentError"),
+        (("uid-done",), "done", "Succeeded"),
+        (("--events", "events.json"), "wide", "Failed: TopologyAffinityError"),
+        (("odd", "--events", "events.json"), "odd", "Failed: SMTAlignmentError"),
+    ],
+)
+def test_a_pod_of_the_node_that_has_ended_is_explained_as_a_new_pod(
+    words: tuple[str, ...], name: str, how: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """The commands for changes name the same files, so they find the pod again."""
+    result = on_the_node(tmp_path, cpuctl, *words, "-o", "json")
+    answer = document(result)
+    assert (answer["pod"]["name"], answer["query"]["restarted"]) == (name, False)
+    assert f"note: shop/{name} has ended ({how}) and is explained as a new pod\n" in result.err
+    for command in filter(None, (each["command"] for each in answer["suggestions"])):
+        again = cpuctl(*shlex.split(command)[1:], "-o", "json", cwd=tmp_path)
+        assert document(again)["pod"]["name"] == name
+
+
+def test_a_running_pod_is_not_taken_for_one_that_has_ended(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    result = on_the_node(tmp_path, cpuctl, "web", "-o", "json")
+    assert document(result)["query"]["restarted"]
+    assert "has ended" not in result.err
+
+
+def test_rejected_pods_of_the_node_are_named_if_no_pod_is(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    result = on_the_node(tmp_path, cpuctl)
+    assert (result.code, result.out) == (2, "")
+    assert "(cpuctl explain shop/odd ...; the kubelet rejected shop/odd, shop/wide)" in result.err

@@ -87,7 +87,7 @@ def _rejection(event: Cursor) -> RejectionEvent | None:
     """Read an event of ``v1`` or of ``events.k8s.io/v1``, which have different names for the same fields."""
     reason = event.optional("reason", Cursor.text, "")
     pod = event.get("involvedObject") or event.get("regarding")
-    if pod is None or pod.optional("kind", Cursor.text, "") != "Pod" or not _rejects(reason):
+    if pod is None or pod.optional("kind", Cursor.text, "") != "Pod" or not rejects(reason):
         return None
     source = event.get("source") or event.get("deprecatedSource")
     series = event.get("series")
@@ -104,7 +104,8 @@ def _rejection(event: Cursor) -> RejectionEvent | None:
     )
 
 
-def _rejects(reason: str) -> bool:
+def rejects(reason: str) -> bool:
+    """Return whether a kubelet gives this reason when it rejects a pod for lack of resources."""
     return reason in REASONS or (reason.startswith(_OUT_OF) and reason != _OUT_OF)
 
 

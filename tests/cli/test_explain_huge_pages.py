@@ -194,3 +194,17 @@ def test_pods_that_pages_do_not_help_or_that_they_harm_are_named(cpuctl: Cpuctl,
     assert "restarts; no longer admitted: default/large; still rejected: default/hp-1\n" in shown
     assert "to allocate the huge pages until" not in shown
     assert "to allocate the huge pages until" in cpuctl(*words, *pods[2:], columns=300).out
+
+
+def test_no_pages_are_tried_if_those_of_a_node_are_free(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """CPUs are short here: more pages would only help by leaving less memory to other pods."""
+    limits = {"cpu": "9", "memory": "1Gi", "hugepages-1Gi": "2Gi"}
+    spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hp"}, "spec": spec}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi="
+    for free, is_tried in ((2, False), (1, True)):
+        words = ("-m", f"{machine}{free}", "--kubelet-args", ALIGNED, "-f", str(tmp_path / "pod.json"))
+        document = json.loads(cpuctl("explain", *words, "-q", "-o", "json").out)
+        assert document["pod"]["outcome"] == "Rejected"
+        assert ("triedHugePages" in document) == is_tried

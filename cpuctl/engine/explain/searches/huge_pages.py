@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Starter, replay_scenario
-from cpuctl.engine.memory.tables import MEMORY, is_memory, memory_account, page_bytes
+from cpuctl.engine.memory.tables import MEMORY, free_in, is_memory, memory_account, page_bytes
 from cpuctl.engine.outcome import Admitted
 from cpuctl.records import Record, replace
 
@@ -64,7 +64,7 @@ def more_huge_pages(
     }
     for name, amount in sorted(requested.items()):
         size = page_bytes(name)
-        if size <= 0 or size % 1024:
+        if size <= 0 or size % 1024 or _has_free_pages(replay, name):
             continue
         for node in info.nodes:
             before = node.hugepages.get(size // 1024, 0)
@@ -89,6 +89,15 @@ def more_huge_pages(
             else:
                 lost, left = replay.lost_in(admitted[found]), replay.left_in(admitted[found])
                 yield MorePages(node.id, size // 1024, before, found, enough=True, lost=lost, left=left)
+
+
+def _has_free_pages(replay: Replay, name: str) -> bool:
+    """Return whether a NUMA node has all pages free that the pod requests: more would help by chance only."""
+    tables = replay.before.memory.state.tables
+    requests = (each.resources.requests for each in replay.scenario.pod.all_containers)
+    wanted = sum(amounts[name].value for amounts in requests if name in amounts)
+    with_pages = (node for node, table in tables.items() if name in table.memory_map)
+    return any(free_in(tables, (node,), name) >= wanted for node in with_pages)
 
 
 def fewest(works: Callable[[int], bool], before: int, most: int) -> int | None:

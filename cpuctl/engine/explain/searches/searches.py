@@ -298,7 +298,8 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
     runs = SearchBudget(bound=method.bound, tick=tick)
     found: list[Suggestion] = []
     for change in method.changes(replay, runs):
-        if suggestion := _verified(replay, change, runs):
+        is_new = all(each.change != change for each in found)
+        if is_new and (suggestion := _verified(replay, change, runs)):
             found.append(suggestion)
         if len(found) == method.most or runs.cut:
             break

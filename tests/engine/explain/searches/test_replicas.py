@@ -123,3 +123,12 @@ def test_pods_per_core_are_the_lower_limit() -> None:
 def test_replicas_share_devices() -> None:
     pods = replicas(2, whole(1, more="example.com/card=3"))
     assert requests(*pods, fit=True, devices=cards(node0=4)) == [{"main example.com/card": "2"}]
+
+
+def test_no_change_is_suggested_twice() -> None:
+    """Less of one container of a pod is not enough; both searches end with the same whole cores."""
+    pods = replicas(2, whole(3, "one"), whole(1, "two"))
+    found_here = requests(*pods, position=0, **CORES)
+    assert len(found_here) == len({str(each) for each in found_here})
+    duplicates = requests(*replicas(2, whole(2, "one"), whole(1, "two")), position=0, **CORES)
+    assert duplicates == [{"two cpu": "2"}]

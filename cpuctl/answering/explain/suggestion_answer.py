@@ -49,7 +49,7 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
         "hints": [round_answer(requested) for requested in replayed.admission.hint_rounds],
         "lost": [lost.full_name for lost in suggestion.lost],
     }
-    if suggestion.left and isinstance(change, RequestChange | SettingChange):
+    if suggestion.left:
         answer["stillRejected"] = [left.full_name for left in suggestion.left]
     return answer
 

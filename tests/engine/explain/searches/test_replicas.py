@@ -132,3 +132,10 @@ def test_no_change_is_suggested_twice() -> None:
     assert len(found_here) == len({str(each) for each in found_here})
     duplicates = requests(*replicas(2, whole(2, "one"), whole(1, "two")), position=0, **CORES)
     assert duplicates == [{"two cpu": "2"}]
+
+
+def test_every_kind_of_change_names_the_replicas_that_it_leaves() -> None:
+    """With another pod gone or later, one replica more is admitted, not all of them."""
+    explanation = searched(named("other", whole(3)), *replicas(4, whole(2)), position=3)
+    for kind in ("removal", "order"):
+        assert [[pod.name for pod in each.left] for each in found(explanation, kind).found][-1] == ["web-3"]

@@ -101,7 +101,8 @@ def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: C
         expected=str(expected),
         # What is configured may include CPUs that are offline, or that no parent has.
         detected=_text(observed.effective) if own else _configured_text(observed.group),
-        fix=f"crictl update --cpuset-cpus {expected} {observed.owner.container_id}",
+        # cgroup v1 accepts no CPUs that are offline.
+        fix=f"crictl update --cpuset-cpus {_left_by_v1(snapshot, expected)} {observed.owner.container_id}",
     )
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.cli.conftest import Cpuctl
+import re
+import tarfile
+from pathlib import Path
+
+from tests.cli.conftest import ROOT, Cpuctl
 
 
 def test_a_sum_names_the_selected_checks(cpuctl: Cpuctl) -> None:
@@ -25,3 +29,15 @@ def test_no_option_is_proposed_that_is_already_set(cpuctl: Cpuctl) -> None:
     assert "set strict-cpu-reservation" not in strict
     assert "reserved-in-use: shared pool" in strict
     assert proposed not in cpuctl(*words, "--kubelet-args", option, "--check=interrupts").out
+
+
+def test_no_fix_names_offline_cpus_on_cgroup_v1(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The kernel rejects a list with such CPUs; the state file has them."""
+    with tarfile.open(ROOT / "fixtures/nodes/hybrid-8-numa/node.tar.xz") as archive:
+        archive.extractall(tmp_path / "node", filter="data")
+    (group,) = (tmp_path / "node/sys/fs/cgroup/cpuset").rglob("crio-f3f3*")
+    for name in ("cpuset.cpus", "cpuset.effective_cpus"):
+        (group / name).write_text("0-30\n")
+    words = ("audit", "-m", str(tmp_path / "node"), "--kubelet-version", "1.32", "--check", "cpusets")
+    answer = cpuctl(*words, "--pods", "fixtures/nodes/hybrid-8-numa/pods.json", "-q")
+    assert re.search(r"crictl update --cpuset-cpus 0-1,10-30 f3f3", answer.out)

@@ -155,3 +155,27 @@ def test_state_files_that_were_not_collected_are_changed_on_the_node(
     assert "the state files are not in the recording\n" in answer.err
     on_node = "sudo cpuctl checkpoint " + " ".join(words) + " -m live" * (words[0] == "migrate")
     assert f"hint: on the node: {on_node} {' '.join(gates)}\n" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("smt", "how"),
+    [
+        ("on", "offline: bring it online (chcpu --enable 15)"),
+        (
+            "off",
+            "offline, and SMT is off: switch it on (echo on | sudo tee /sys/devices/system/cpu/smt/control)",
+        ),
+        ("forceoff", "offline, and SMT is forced off: boot without nosmt=force"),
+    ],
+)
+def test_threads_that_the_kernel_keeps_offline_need_smt(
+    smt: str, how: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """While SMT is off, chcpu brings no second thread of a core online."""
+    with tarfile.open(ROOT / "fixtures/nodes/v2-2-numa/node.tar.xz") as archive:
+        archive.extractall(tmp_path / "node", filter="data")
+    control = tmp_path / "node/sys/devices/system/cpu/smt/control"
+    control.parent.mkdir(exist_ok=True)
+    control.write_text(f"{smt}\n")
+    answer = cpuctl("checkpoint", "verify", "-m", str(tmp_path / "node"), "-q", "--kubelet-version", "1.35")
+    assert f"CPU 15 of the shared pool is {how}, or repair the file\n" in answer.out

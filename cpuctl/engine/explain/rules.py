@@ -54,8 +54,9 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
             return _blocked_list(offer, pod, node)
         case CPUHints() as hints:
             held = _held(round_, node, pod)
-            is_bound = held.bit_count() == hints.request
-            return _bound_to(held, node, policy) if is_bound else blocked_by_cpus(hints, policy)
+            if held.bit_count() == hints.request:
+                return _bound_to(held, node, policy)
+            return blocked_by_cpus(hints, policy, _usable(node))
         case MemoryHints() as hints:
             return blocked_by_memory(hints, round_.container, pod, node)
         case hints:
@@ -130,11 +131,21 @@ def _sets(usable: frozenset[NodeMask]) -> str:
     return f"{listed}, or one of {more} other sets" if more > 1 else listed
 
 
-def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
-    """Return the rule by which there are no CPU hints, or none that the policy accepts."""
+def _usable(node: Node) -> list[int]:
+    """Count the CPUs of each NUMA node that are not reserved, the most first."""
+    reserved = node.cpu.policy.reserved if node.cpu.policy else 0
+    nodes = node.topology.numa_nodes.values()
+    return sorted(((cpus & ~reserved).bit_count() for cpus in nodes), reverse=True)
+
+
+def blocked_by_cpus(hints: CPUHints, policy: str, usable: Sequence[int] = ()) -> Blocked:
+    """Return the rule by which there are no CPU hints, or none that the policy accepts.
+
+    *usable* are the numbers of CPUs of NUMA nodes that are not reserved, the most first, if they are known.
+    """
     if not hints.narrowest:
         return Rule.NOT_ENOUGH, not_enough_cpus(hints.request, sum(hints.free.values()))
-    return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy)
+    return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy, usable)
 
 
 def not_enough_cpus(request: int, free: int) -> str:
@@ -159,14 +170,21 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     )
 
 
-def _too_wide_for_cpus(hints: CPUHints, policy: str) -> Blocked:
+def _too_wide_for_cpus(hints: CPUHints, policy: str, usable: Sequence[int]) -> Blocked:
     largest = sorted(hints.free.values(), reverse=True)[: hints.width]
     if hints.reusable + sum(largest) >= hints.request:
         return _bound(hints)
     wide = "sets of that size" + (", or of as few whole sockets," if hints.socket_rule else "")
     verdict = "rejects what is not preferred" if policy == "restricted" else "accepts it anyway"
+    requested, nodes = counted(hints.request, "CPU"), counted(hints.width, "NUMA node")
+    if usable and (most := sum(usable[: hints.width])) < hints.request:
+        return Rule.WIDTH_FROM_CAPACITY, (
+            f"{requested} fit into {nodes} only with the reserved CPUs, which count here, so only {wide} are "
+            f"preferred; without them, {nodes} {'has' if hints.width == 1 else 'have'} at most {most} even "
+            f"when empty, and {policy} {verdict}"
+        )
     return Rule.WIDTH_FROM_CAPACITY, (
-        f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when empty, so "
+        f"{requested} fit into {nodes} when empty, so "
         f"only {wide} are preferred; now {counted(hints.narrowest, 'NUMA node')} are needed, "
         f"and {policy} {verdict}"
     )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
+_SMT_CONTROL = "sys/devices/system/cpu/smt/control"
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
@@ -118,8 +119,10 @@ def advised(case: CheckpointCase) -> StateVerdict:
         findings = tuple(map(_unconfigured, findings))
     elif isinstance(managers, Started) and (blocked := _in_the_way(case, managers, before)) is not None:
         findings = tuple(_unblocked(findings, *blocked))
-    offline = case.host.source.machine.offline
-    return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
+    source = case.host.source
+    offline, smt = source.machine.offline, (source.files and source.files.read(_SMT_CONTROL)) or ""
+    brought = (_brought_online(each, offline, smt.strip()) for each in findings)
+    return replace(verdict, findings=tuple(brought))
 
 
 def _without_repair(finding: StateFinding) -> StateFinding:
@@ -170,12 +173,19 @@ def _deleting(file_name: str, advice: str) -> str:
     return advice.replace(DRAIN, DRAIN.replace("the file", file_name)) if REPAIR in advice else advice
 
 
-def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
-    """Propose how to bring offline CPUs online, unless some do not exist on the machine."""
+def _brought_online(finding: StateFinding, offline: CPUSet, smt: str) -> StateFinding:
+    """Propose how to bring offline CPUs online, unless some do not exist on the machine.
+
+    With *smt* off (``smt/control``), the kernel brings no second thread of a core online.
+    """
     if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
         return finding
     them = "it" if len(gone) == 1 else "them"
-    online = f"offline: bring {them} online ({bring_online(gone)}), or repair the file"
+    how = {
+        "off": f"offline, and SMT is off: switch it on (echo on | sudo tee /{_SMT_CONTROL})",
+        "forceoff": "offline, and SMT is forced off: boot without nosmt=force",
+    }
+    online = how.get(smt, f"offline: bring {them} online ({bring_online(gone)})") + ", or repair the file"
     return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 

@@ -117,6 +117,16 @@ def test_why_no_hint_is_accepted(case: Case) -> None:
     assert blocked_by_cpus(case.hints, case.policy) == (case.rule, case.why)
 
 
+def test_reserved_cpus_count_for_the_preferred_size_but_are_never_free() -> None:
+    """A node that is empty is no help then, which the text must not suggest."""
+    requested = hints(14, 14, request=16, width=1)
+    rule, why = blocked_by_cpus(requested, "restricted", (14, 14))
+    assert rule is Rule.WIDTH_FROM_CAPACITY
+    assert why.startswith("16 CPUs fit into 1 NUMA node only with the reserved CPUs, which count here, so")
+    assert "1 NUMA node has at most 14 even when empty, and restricted rejects what" in why
+    assert "when empty, so only" in blocked_by_cpus(requested, "restricted", (16, 14))[1]
+
+
 def test_whole_sockets_are_preferred_sizes_if_the_policy_aligns_by_socket() -> None:
     of_node = {node: frozenset({node // 2}) for node in range(4)}
     socket_rule = SocketRule(wanted=1, of_node=of_node)

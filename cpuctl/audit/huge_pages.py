@@ -16,7 +16,7 @@ from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
+from cpuctl.engine.memory.tables import is_huge_pages, page_bytes, pages_file
 from cpuctl.phrases import named, some_of
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
@@ -193,7 +193,6 @@ def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:
     extra = f", {surplus} of them surplus pages, which are freed when no longer used" if surplus else ""
-    directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-{page_bytes(resource) >> 10}kB"
     return Finding(
         severity=Severity.ERROR,
         code="huge-pages-differ",
@@ -202,7 +201,7 @@ def _other_number(node: int, resource: str, saved: int, there: int, surplus: int
         "kubelet would not start with it",
         expected=str(saved),
         detected=str(there),
-        fix=f"echo {saved} > {directory}/nr_hugepages",
+        fix=f"echo {saved} > {pages_file(node, page_bytes(resource) >> 10)}",
     )
 
 

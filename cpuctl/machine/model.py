@@ -24,6 +24,9 @@ _S390X, _IBM = "s390x", "IBM/"
 CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/node"
 """Where the kernel lists CPUs and NUMA nodes, as paths from the root."""
 
+SMT_CONTROL = f"{CPU_DIRECTORY}/smt/control"
+"""Where the kernel says whether SMT is on and switches it, as a path from the root."""
+
 MAX_CACHE_USES = 128 * MAX_CPUS
 """Every CPU uses about four caches; far more would be a list crafted to exhaust the memory."""
 

@@ -18,6 +18,7 @@ from cpuctl.engine.explain.searches.changes import (
 )
 from cpuctl.engine.explain.searches.huge_pages import MorePages
 from cpuctl.engine.explain.searches.searches import Search, Suggestion
+from cpuctl.engine.memory.tables import pages_file
 
 if TYPE_CHECKING:
     from cpuctl.answers import explanation as answers
@@ -80,13 +81,12 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
 
 
 def _pages(pages: MorePages, *, without_state: bool) -> answers.HugePages:
-    directory = f"/sys/devices/system/node/node{pages.numa_node}/hugepages/hugepages-{pages.kib}kB"
     answer: answers.HugePages = {
         "numaNode": pages.numa_node,
         "pageKiB": pages.kib,
         "before": pages.before,
         "after": pages.after,
-        "command": f"echo {pages.after} | sudo tee {directory}/nr_hugepages",
+        "command": f"echo {pages.after} | sudo tee {pages_file(pages.numa_node, pages.kib)}",
         "removesMemoryState": without_state,
         "lost": [lost.full_name for lost in pages.lost],
     }

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.model import NODE_DIRECTORY
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
@@ -35,6 +36,11 @@ def is_huge_pages(resource: str) -> bool:
 def page_bytes(resource: str) -> int:
     """Return the size of one page of a huge page resource."""
     return Quantity.parse(resource.removeprefix(_HUGE_PAGES)).value
+
+
+def pages_file(numa_node: int, kib: int) -> str:
+    """Return the kernel's file that sets how many pages of *kib* KiB a NUMA node has (*hugetlbpage.rst*)."""
+    return f"/{NODE_DIRECTORY}/node{numa_node}/hugepages/hugepages-{kib}kB/nr_hugepages"
 
 
 def hugepages_by_name(node: InfoNode) -> dict[str, int]:

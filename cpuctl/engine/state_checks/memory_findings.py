@@ -18,7 +18,7 @@ from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable, n
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
 from cpuctl.engine.memory.state import MemoryManagerState
-from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, page_bytes, wrapped
+from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, page_bytes, pages_file, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.phrases import byte_text
@@ -211,7 +211,7 @@ def _missing_pages(change: DriftDifference, cause: DriftCause) -> str:
     if cause is not DriftCause.HUGE_PAGES or saved <= now:
         return ""
     size = page_bytes(change.resource)
-    file = f"/sys/devices/system/node/node{change.node}/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
+    file = pages_file(change.node, size >> 10)
     return f": allocate them again (echo {saved // size} | sudo tee {file}), or repair the file"
 
 
@@ -421,7 +421,7 @@ def _left(
 
 def _difference(change: DriftDifference, cause: DriftCause) -> str:
     node = f"NUMA node {change.node}"
-    what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
+    what = " reserved" if change.amount is Amount.RESERVED else ""
     if change.before is None or change.after is None:
         has, lists = ("has no", "lists") if change.after is None else ("has", "does not list")
         return f"{node} {has} {change.resource}, which the file {lists}: {_MEANINGS[cause]}"

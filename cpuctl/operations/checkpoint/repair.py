@@ -30,6 +30,7 @@ from cpuctl.engine.state_repair import (
 from cpuctl.engine.state_start import fails_on_files
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
+from cpuctl.machine.model import SMT_CONTROL
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
-_SMT_CONTROL = "sys/devices/system/cpu/smt/control"
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
@@ -120,7 +120,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
     elif isinstance(managers, Started) and (blocked := _in_the_way(case, managers, before)) is not None:
         findings = tuple(_unblocked(findings, *blocked))
     source = case.host.source
-    offline, smt = source.machine.offline, (source.files and source.files.read(_SMT_CONTROL)) or ""
+    offline, smt = source.machine.offline, (source.files and source.files.read(SMT_CONTROL)) or ""
     brought = (_brought_online(each, offline, smt.strip()) for each in findings)
     return replace(verdict, findings=tuple(brought))
 
@@ -182,7 +182,7 @@ def _brought_online(finding: StateFinding, offline: CPUSet, smt: str) -> StateFi
         return finding
     them = "it" if len(gone) == 1 else "them"
     how = {
-        "off": f"offline, and SMT is off: switch it on (echo on | sudo tee /{_SMT_CONTROL})",
+        "off": f"offline, and SMT is off: switch it on (echo on | sudo tee /{SMT_CONTROL})",
         "forceoff": "offline, and SMT is forced off: boot without nosmt=force",
     }
     online = how.get(smt, f"offline: bring {them} online ({bring_online(gone)})") + ", or repair the file"

@@ -23,7 +23,7 @@ def for_each(ids: Iterable[int], command: str) -> str:
 
 
 def bring_online(cpus: CPUSet) -> str:
-    """Return the command that brings CPUs online."""
+    """Return the command that brings CPUs online while SMT is on."""
     return f"chcpu --enable {cpus}"
 
 

@@ -21,6 +21,7 @@ from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
+from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF, Machine
 from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState
@@ -183,9 +184,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
 def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
     holders = snapshot.holders(gone)
     owner = f" (exclusive to {holders})" if holders else ""
-    # A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on.
-    can_come_back = gone <= snapshot.machine.offline
-    where = "offline" if can_come_back else "not on this machine, or offline"
+    where, fix = _where_offline(snapshot.machine, gone)
     return Finding(
         severity=Severity.ERROR,
         code="cpus-offline",
@@ -194,8 +193,20 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         "with it",
         expected=str(known),
         detected=str(snapshot.machine.online),
-        fix=bring_online(gone) if can_come_back else _REPAIR,
+        fix=fix,
     )
+
+
+def _where_offline(machine: Machine, gone: CPUSet) -> tuple[str, str]:
+    """Return why the kernel does not run CPUs, and the command that helps."""
+    # A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on.
+    if not gone <= machine.offline:
+        return "not on this machine, or offline", _REPAIR
+    if machine.smt_control == SMT_OFF:
+        return "offline because SMT is off", f"echo on > /{SMT_CONTROL}"
+    if machine.smt_control == SMT_FORCED_OFF:
+        return "offline because SMT is forced off (kernel argument nosmt=force)", _REPAIR
+    return "offline", bring_online(gone)
 
 
 def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DriverMachine
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_files import KernelFiles
-from cpuctl.machine.model import CPU_DIRECTORY, SMT_CONTROL, Machine
+from cpuctl.machine.model import CPU_DIRECTORY, Machine
 from cpuctl.machine.tree import Tree
 
 _ROOT = re.compile(r"pci([0-9a-f]{4}:[0-9a-f]{2})", re.ASCII)
@@ -27,11 +27,10 @@ def discover(machine: Machine, files: Tree | None, *, pcie_roots: bool = False) 
     """
     if files is None:
         return DriverMachine.discover(machine)
-    control = files.read(SMT_CONTROL)
     amd64 = machine.architecture in (_AMD64, None)
     return DriverMachine.discover(
         machine,
-        smt_control=_SMT.get((control or "").strip().lower()),
+        smt_control=_SMT.get((machine.smt_control or "").lower()),
         pcie_roots=_pcie_roots(files) if pcie_roots and amd64 else {},
         cacheless=_cacheless(machine, files),
     )

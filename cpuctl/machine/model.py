@@ -27,6 +27,9 @@ CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/no
 SMT_CONTROL = f"{CPU_DIRECTORY}/smt/control"
 """Where the kernel says whether SMT is on and switches it, as a path from the root."""
 
+SMT_OFF, SMT_FORCED_OFF = "off", "forceoff"
+"""Contents of that file while the kernel brings no second thread of a core online: now, or until a reboot."""
+
 MAX_CACHE_USES = 128 * MAX_CPUS
 """Every CPU uses about four caches; far more would be a list crafted to exhaust the memory."""
 
@@ -136,11 +139,12 @@ class Machine(Record):
 
     ``offline`` are the CPUs that are present but not online. ``hugepages`` counts pages by page size in KiB
     (``reserved_hugepages``: those that are free on some node but reserved by a process), ``cpuinfo_sockets``
-    counts the ``physical id``s of /proc/cpuinfo, ``vendor`` is its ``vendor_id``. If ``cores_known`` is
-    False, each CPU is its own core only because siblings are not recorded. ``caches_known`` is False if
-    caches, or the CPUs that share level-3 caches, are not recorded; ``hugepages_known`` is False if the huge
-    pages of some NUMA node are not recorded: unrecorded ones may exist. ``numa_known`` is False if no NUMA
-    node is recorded and nothing shows that the kernel has none. ``findings`` are what is unusual.
+    counts the ``physical id``s of /proc/cpuinfo, ``vendor`` is its ``vendor_id``; ``smt_control`` is the
+    content of the kernel's file of that name (None: no such file). If ``cores_known`` is False, each CPU is
+    its own core only because siblings are not recorded. ``caches_known`` is False if caches, or the CPUs that
+    share level-3 caches, are not recorded; ``hugepages_known`` is False if the huge pages of some NUMA node
+    are not recorded: unrecorded ones may exist. ``numa_known`` is False if no NUMA node is recorded and
+    nothing shows that the kernel has none. ``findings`` are what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -160,6 +164,7 @@ class Machine(Record):
     model_name: str | None = None
     vendor: str | None = None
     architecture: str | None = None
+    smt_control: str | None = None
     cores_known: bool = True
     caches_known: bool = True
     hugepages_known: bool = True

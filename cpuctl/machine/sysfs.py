@@ -27,6 +27,7 @@ from cpuctl.machine.model import (
     CPU_DIRECTORY,
     MAX_NUMA_NODES,
     NODE_DIRECTORY,
+    SMT_CONTROL,
     Cache,
     Machine,
     MachineFinding,
@@ -362,6 +363,7 @@ def read_machine_files(tree: Tree) -> Machine:
         model_name=processor.model_name,
         vendor=processor.vendor,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
+        smt_control=files.value(SMT_CONTROL, str.strip),
         caches_known=any(cache.level is not None for cache in caches)
         and all(cache.sharing_known for cache in caches if cache.level == _L3),
         hugepages_known=_knows_hugepages(tree, nodes, numa_known=numa_known),

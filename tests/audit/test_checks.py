@@ -63,6 +63,27 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     assert finding.fix == "chcpu --enable 5"
 
 
+@pytest.mark.parametrize(
+    ("smt", "where", "fix"),
+    [
+        ("on", "offline", "chcpu --enable 5"),
+        ("off", "offline because SMT is off", "echo on > /sys/devices/system/cpu/smt/control"),
+        (
+            "forceoff",
+            "offline because SMT is forced off (kernel argument nosmt=force)",
+            "cpuctl checkpoint repair",
+        ),
+    ],
+)
+def test_a_fix_enables_a_cpu_only_if_the_kernel_would(smt: str, where: str, fix: str) -> None:
+    node = clean_node()
+    without_cpu_5(node)
+    node.files[f"{CPU_DIR}/smt/control"] = f"{smt}\n"
+    (finding,) = node.findings("hotplug")
+    assert finding.message.startswith(f"CPU 5 is {where}, but still in cpu_manager_state")
+    assert finding.fix.startswith(fix)
+
+
 def test_a_fix_does_not_enable_a_cpu_that_the_machine_does_not_have() -> None:
     """A virtual machine was given fewer CPUs: its kernel has no switches for the others."""
     node = clean_node()

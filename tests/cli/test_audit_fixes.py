@@ -127,6 +127,10 @@ def wrong_checksum(node: Node) -> None:
     file.write_text(file.read_text().replace('checksum":', 'checksum":1'))
 
 
+def smt_off(node: Node) -> None:
+    node.path("sys/devices/system/cpu/smt/control").write_text("off\n")
+
+
 def apart(node: Node) -> None:
     group = node.path("sys/fs/cgroup/apart.slice/cpuset.cpus").parent
     for name, text in (("cpus", "5"), ("mems", ""), ("cpus.partition", "root")):
@@ -187,6 +191,9 @@ FIXED = {
         "cpus-offline",
         SWITCH.format("enable"),
         lambda node: node.path("sys/devices/system/cpu/cpu3/online").write_text("0\n"),
+    ),
+    "cores of one thread each": Situation(
+        "cpus-offline", "echo on > /sys/devices/system/cpu/smt/control", smt_off
     ),
     "CPUs that do not exist": Situation("cpus-offline", REPAIR, lambda node: state(node, "0,3-4,6-15")),
     "a new CPU": Situation("cpus-unknown", SWITCH.format("disable"), lambda node: state(node, "0,2,4,6-7")),

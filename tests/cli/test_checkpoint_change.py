@@ -409,3 +409,19 @@ def test_a_file_with_the_content_of_another_one(tmp_path: Path, cpuctl: Cpuctl) 
     refused = cpuctl("checkpoint", "repair", str(state), *ON_36, columns=2000)
     assert refused.code == 3
     assert "its content is that of allocated_pods_state" in refused.out
+
+
+def test_pods_that_fit_only_on_an_empty_node_are_said_to(checkpoint: Checkpoint, directory: Path) -> None:
+    """A repair keeps what other pods hold; on an empty node, all get their CPUs again."""
+    held = {"a": {"c": cpus("1,9")}, "b": {"c": cpus("4,12")}, "c": {"c": cpus("16-23")}}
+    state = CPUStateFile(policy_name="static", default_cpu_set=cpus("0,2-3,5-8,10-11,13-15"), entries=held)
+    write_states(directory / "scattered", state, None)
+    drained = "drain the node and delete its state files instead"
+    for last, fixes in ((8, {"shop/c": f"{drained}: then all running pods fit"}), (10, {"shop/c": ""})):
+        pods = (pod(name, name, "c", count, 1) for name, count in (("a", 2), ("b", 2), ("c", last)))
+        write_pods(directory / "three.json", *pods)
+        kubelet = "--cpu-manager-policy=static --reserved-cpus=0,8 --topology-manager-policy=single-numa-node"
+        words = ("-m", MACHINE, "--kubelet-args", kubelet, *V36, "--pods", "three.json", "-o", "json")
+        found = json.loads(checkpoint("repair", "scattered", *words).out)["proof"]["findings"]
+        rejected = [each for each in found if each["code"] == "rejected-again"]
+        assert {each["message"].partition(" is running")[0]: each["fix"] for each in rejected} == fixes

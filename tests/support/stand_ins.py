@@ -184,11 +184,22 @@ def _count_pages(root: Path) -> None:
 def _switch(root: Path) -> None:
     """List the online CPUs by their switches; one without a switch is always online."""
     devices = root / "sys/devices/system/cpu"
+    _switch_smt(devices)
     switches = {int(file.parent.name[3:]): file.read_text().strip() for file in devices.glob("cpu*/online")}
     online = CPUSet.parse((devices / "online").read_text().strip())
     off = CPUSet.of(cpu for cpu, switch in switches.items() if switch == "0")
     on = CPUSet.of(cpu for cpu, switch in switches.items() if switch == "1")
     (devices / "online").write_text(f"{(online | on) - off}\n")
+
+
+def _switch_smt(devices: Path) -> None:
+    """Switch the second thread of each core as ``smt/control`` says, if it exists."""
+    control = devices / "smt/control"
+    if control.exists():
+        on = control.read_text().strip() == "on"
+        for file in devices.glob("cpu*/topology/thread_siblings_list"):
+            for cpu in [*CPUSet.parse(file.read_text().strip())][1:]:
+                (devices / f"cpu{cpu}/online").write_text(f"{int(on)}\n")
 
 
 def _move(root: Path, group: str, value: str, who: str) -> None:

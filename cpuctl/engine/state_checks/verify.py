@@ -19,7 +19,14 @@ from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.answer_findings import SavedStates, allocatable_findings, answer_findings
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
-from cpuctl.engine.state_checks.findings import EXPLAIN, REMOVE, StateFinding, StatePlace, limited
+from cpuctl.engine.state_checks.findings import (
+    EXPLAIN,
+    REJECTED_AGAIN,
+    REMOVE,
+    StateFinding,
+    StatePlace,
+    limited,
+)
 from cpuctl.engine.state_checks.memory_findings import (
     MemoryDrift,
     block_findings,
@@ -114,7 +121,7 @@ def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
             name = each.pod.full_name
             yield StateFinding(
                 Severity.WARNING,
-                "rejected-again",
+                REJECTED_AGAIN,
                 StatePlace(CPU_FILE, each.pod.uid),
                 f"{name} is running, but a restarted kubelet rejects it: "
                 f"{each.verdict.reason}: {each.verdict.message}",

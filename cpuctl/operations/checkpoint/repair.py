@@ -16,7 +16,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR
+from cpuctl.engine.state_checks.findings import EXPLAIN, REJECTED_AGAIN, REPAIR
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -30,7 +30,7 @@ from cpuctl.engine.state_repair import (
 from cpuctl.engine.state_start import fails_on_files
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
-from cpuctl.machine.model import SMT_CONTROL
+from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.model import Machine
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
@@ -79,12 +80,20 @@ def repair(case: CheckpointCase) -> Repairs:
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     elif any(change.changed for change in changes):
         changes = tuple(map(_with_all, changes))
-    return Repairs(changes, _unexplained(after) if any(each.changed for each in changes) else after)
+    return Repairs(changes, _drained(after, case) if any(each.changed for each in changes) else after)
 
 
-def _unexplained(verdict: StateVerdict) -> StateVerdict:
-    """Propose no explanation of rejected pods: it would be made with the files as they are now."""
-    findings = (replace(each, fix="") if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
+def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
+    """Propose draining the node if this makes pods fit that a restart with the repaired files rejects.
+
+    An explanation of these pods would be made with the files as they are now.
+    """
+    if all(each.code != REJECTED_AGAIN for each in verdict.findings):
+        return verdict
+    empty = replace(case, states=(), answers=None).verdict()
+    all_fit = empty.starts and all(each.code != REJECTED_AGAIN for each in empty.findings)
+    fix = f"{_DRAIN_ALL} instead: then all running pods fit" if all_fit else ""
+    findings = (replace(each, fix=fix) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
     return replace(verdict, findings=tuple(findings))
 
 
@@ -119,10 +128,8 @@ def advised(case: CheckpointCase) -> StateVerdict:
         findings = tuple(map(_unconfigured, findings))
     elif isinstance(managers, Started) and (blocked := _in_the_way(case, managers, before)) is not None:
         findings = tuple(_unblocked(findings, *blocked))
-    source = case.host.source
-    offline, smt = source.machine.offline, (source.files and source.files.read(SMT_CONTROL)) or ""
-    brought = (_brought_online(each, offline, smt.strip()) for each in findings)
-    return replace(verdict, findings=tuple(brought))
+    machine = case.host.source.machine
+    return replace(verdict, findings=tuple(_brought_online(each, machine) for each in findings))
 
 
 def _without_repair(finding: StateFinding) -> StateFinding:
@@ -173,19 +180,17 @@ def _deleting(file_name: str, advice: str) -> str:
     return advice.replace(DRAIN, DRAIN.replace("the file", file_name)) if REPAIR in advice else advice
 
 
-def _brought_online(finding: StateFinding, offline: CPUSet, smt: str) -> StateFinding:
-    """Propose how to bring offline CPUs online, unless some do not exist on the machine.
-
-    With *smt* off (``smt/control``), the kernel brings no second thread of a core online.
-    """
-    if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
+def _brought_online(finding: StateFinding, machine: Machine) -> StateFinding:
+    """Propose how to bring offline CPUs online, unless some do not exist on the machine."""
+    if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= machine.offline:
         return finding
     them = "it" if len(gone) == 1 else "them"
     how = {
-        "off": f"offline, and SMT is off: switch it on (echo on | sudo tee /{SMT_CONTROL})",
-        "forceoff": "offline, and SMT is forced off: boot without nosmt=force",
+        SMT_OFF: f"offline, and SMT is off: switch it on (echo on | sudo tee /{SMT_CONTROL})",
+        SMT_FORCED_OFF: "offline, and SMT is forced off: boot without nosmt=force",
     }
-    online = how.get(smt, f"offline: bring {them} online ({bring_online(gone)})") + ", or repair the file"
+    online = how.get(machine.smt_control or "", f"offline: bring {them} online ({bring_online(gone)})")
+    online += ", or repair the file"
     return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 

@@ -224,7 +224,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--defragment)'--defragment'[Find the fewest pod moves on this node that make room for the given pod or, without one, for the largest possible container.]' \
-                '(--budget)'--budget='[Try at most N settings (default 2000) or, with --defragment, steps (default 20000).]:N: ' \
+                '(--budget)'--budget='[Try at most N combinations (default 2000) or, with --defragment, steps (default 20000).]:N: ' \
                 '(--what-if)'--what-if'[Also try the what-if policies that come with cpuctl (see cpuctl policies list). Reserved CPUs and full-pcpus-only stay unchanged for these.]' \
                 '*'--keep='[Keep this setting\: a configuration field, such as cpuManagerPolicy, or a policy option, such as full-pcpus-only.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
                 '(--snippet)'--snippet='[Print only the settings of row N, as a KubeletConfiguration\: a file for --config-dir, unless a warning says otherwise.]:N: ' \
@@ -926,7 +926,7 @@ _cpuctl_run() {
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
-                '(--fixed)'--fixed'[Assume a driver without a known defect\: one that does not confuse cores with the same ID on different sockets.]' \
+                '(--fixed)'--fixed'[Assume that a known defect of the driver is fixed\: it confuses cores with the same ID on different sockets.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -954,7 +954,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -980,7 +980,7 @@ _cpuctl_run() {
             _arguments \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
-                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -1030,7 +1030,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for allocatable resources, taints, labels, and kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for allocatable resources, taints, labels, and kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
@@ -1062,7 +1062,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
-                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \

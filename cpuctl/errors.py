@@ -11,8 +11,8 @@ from typing import ClassVar, Self
 
 _REASONS = {
     errno.EACCES: "permission denied",
-    errno.EDQUOT: "the quota of disk space is used up",
-    errno.EFBIG: "larger than a file may be here (ulimit -f)",
+    errno.EDQUOT: "disk quota exceeded",
+    errno.EFBIG: "file too large (ulimit -f)",
     errno.EIO: "input/output error",
     errno.EISDIR: "it is a directory",
     errno.ELOOP: "too many symbolic links",

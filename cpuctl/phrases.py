@@ -32,6 +32,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def any_of(names: Sequence[str]) -> str:
+    """Write alternatives: ``a``, ``a or b``, ``a, b or c``."""
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+
+
 def taken_text(cpus: CPUSet) -> str:
     """Say of exclusive CPUs that they are not only their pod's: ``is reserved or held by another pod``."""
     return f"{'is' if len(cpus) == 1 else 'are'} reserved or held by another pod"

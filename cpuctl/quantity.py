@@ -100,7 +100,7 @@ class Quantity:
         notation, power = _SUFFIXES.get(suffix) or (Format.DECIMAL_EXPONENT, _exponent(suffix))
         if len(whole) + power > MAX_PLACES or len(fraction) - power > MAX_PLACES:
             raise GoError(
-                f"quantity is too large or too finely divided: cpuctl computes with at most"
+                f"quantity has too many digits: cpuctl computes with at most"
                 f" {MAX_PLACES} digits on either side of the decimal point"
             )
         digits = (whole or "0") + fraction

@@ -48,7 +48,7 @@ class DanglingLinkError(FileNotFoundError):
     """The link *link* in a path points to *target*, which does not exist."""
 
     def __init__(self, link: str, target: str) -> None:
-        super().__init__(f"/{link} is a link to {target}, which is not there")
+        super().__init__(f"/{link} is a link to {target}, which does not exist")
 
 
 def not_regular(mode: int, where: str) -> InputError:
@@ -86,7 +86,8 @@ def follow_links(path: str, target_of: Callable[[str, str], str | None]) -> str:
             done.append(name)
             continue
         if (links := links + 1) > MOST_LINKS:
-            raise InputError("its links lead in a circle, or are too many", where=f"/{path.lstrip('/')}")
+            message = "its symbolic links form a loop, or there are too many"
+            raise InputError(message, where=f"/{path.lstrip('/')}")
         here = ("/".join([*done, name]), target)
         waiting.extend((part, here) for part in reversed(target.split("/")))
         done = [] if target.startswith("/") else done
@@ -99,9 +100,10 @@ _Link = tuple[str, str]
 
 def _leaves(path: str, link: _Link | None) -> InputError:
     if link is None:
-        return InputError("leads out of the root", where=f"/{path.lstrip('/')}")
+        return InputError("points outside the root", where=f"/{path.lstrip('/')}")
     hint = "make it an absolute link, which begins at the root"
-    return InputError(f"is a link to {link[1]}, which leads out of the root", where=f"/{link[0]}", hint=hint)
+    message = f"is a link to {link[1]}, which points outside the root"
+    return InputError(message, where=f"/{link[0]}", hint=hint)
 
 
 def _require_name(path: str) -> None:
@@ -278,7 +280,7 @@ class Root:
                 return work()
             except _ReplacedError:
                 self._links.clear()
-        raise InputError("is replaced again and again while it is read", where=f"/{path.lstrip('/')}")
+        raise InputError("keeps being replaced while it is read", where=f"/{path.lstrip('/')}")
 
     def _real(self, path: str) -> str:
         """Resolve a directory, and remember the result."""

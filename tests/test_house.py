@@ -295,7 +295,7 @@ STILTED = {
     r"\bmore is kept from pods\b": "more is reserved",
     r"\bis not that of the content\b": "does not match the content",
     r"(?<!there )\bis no (?:directory|node|plan|list|number|multiple|file)\b": "is not a ...",
-    r"\btakes only hints\b": "only accepts hints",
+    r"\btakes only hints\b": "accepts only hints",
     r"\bpass(?:es|ed|ing)? over\b": "skip, ignore",
     r"\ba kubelet (?:counts|goes by|sees|takes)\b": "the kubelet counts, uses, sees, treats",
     r"\bjoined by commas\b": "separated by commas",

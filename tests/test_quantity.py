@@ -14,7 +14,7 @@ WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([e
 WRONG_SUFFIX = "unable to parse quantity's suffix"
 WRONG_NUMBER = "unable to parse numeric part of quantity"
 BEYOND_BOUND = (
-    "quantity is too large or too finely divided: "
+    "quantity has too many digits: "
     f"cpuctl computes with at most {MAX_PLACES} digits on either side of the decimal point"
 )
 

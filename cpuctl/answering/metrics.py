@@ -133,7 +133,7 @@ def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
     outcome = document["start"]["outcome"]
     # An unknown start is neither: a sample of 0 would raise an alert.
     unknown = outcome == "Undetermined"
-    help_ = "Whether the kubelet would start on its state files; absent if unknown."
+    help_ = "Whether the kubelet would start with its state files; absent if unknown."
     starts = _gauge("starts", help_, {}, int(outcome == "Started"))
     summary = document["summary"]
     document["metrics"] = [

@@ -37,7 +37,7 @@ class Pools(TypedDict):
     reservedCPUs: CPUList
     allocatableCPUs: CPUList
     sharedCPUs: CPUList
-    """CPUs on which Burstable and BestEffort containers run."""
+    """CPUs on which containers without exclusive CPUs run."""
 
 
 class ConfigFinding(Graded, SettingPlace, Found):

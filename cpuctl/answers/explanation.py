@@ -313,7 +313,7 @@ class Search(TypedDict):
 
 class SharedPoolPart(TypedDict, total=False):
     sharedPool: CPUList
-    """CPUs on which Burstable and BestEffort containers run after the decision, under a static policy."""
+    """CPUs on which containers without exclusive CPUs run after the decision, under a static policy."""
 
 
 class HugePagesPart(TypedDict, total=False):

@@ -142,7 +142,7 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
         f"throttled at {cpu.quota / cpu.period:g} CPUs: the kubelet does not remove quotas for claims "
         "(kubernetes issue 70585)",
         expected="no quota",
-        detected=f"{cpu.quota} us in {cpu.period} us",
+        detected=f"{cpu.quota} us per {cpu.period} us",
         fix="remove its CPU limit",
     )
 

@@ -117,7 +117,7 @@ def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Findin
                 severity=Severity.ERROR,
                 code="device-held-twice",
                 place=NodePart(f"{resource} {name}"),
-                message=f"{names} are recorded to hold it",
+                message=f"{names} are {'both' if len(entries) == 2 else 'all'} recorded as holding it",
                 expected="one holder",
                 detected=str(len(entries)),
                 fix=_delete_last(snapshot, entries),

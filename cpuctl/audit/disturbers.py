@@ -241,8 +241,8 @@ def _came(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
         severity=Severity.NOTE,
         code="interrupts-came",
         place=NodePart("interrupts"),
-        message=f"{counted(len(often), 'interrupt')} were delivered to exclusive CPUs since boot, and where "
-        f"{'they' if len(often) > 1 else 'it'} may be delivered now is not recorded: {shown}",
+        message=f"{counted(len(often), 'interrupt')} {'were' if len(often) > 1 else 'was'} delivered to "
+        f"exclusive CPUs since boot; the current affinity is not recorded: {shown}",
         expected=f"none on {snapshot.exclusive}",
         detected=counted(sum(each.fired for each in often), "time"),
         fix="cat /proc/irq/*/effective_affinity_list",

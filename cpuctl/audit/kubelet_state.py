@@ -293,8 +293,8 @@ def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     severity=Severity.WARNING,
                     code="group-missing",
                     place=NodePart.in_pod(pod, uid, status.name),
-                    message="the container is running according to the API server, but has no control "
-                    "group: it has terminated since",
+                    message="the container is running according to the API server, but has no cgroup: "
+                    "it has terminated since",
                     expected=f"a group of container {status.container_id[:12]}",
                     detected="none",
                     fix=show_pod(pod),

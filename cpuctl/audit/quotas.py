@@ -56,7 +56,7 @@ def _throttled(
         return None
     quota = driver_quota(quota, period, group.role.driver)
     raised = f"{quota} {period}" if at.version == 2 else f"{quota}"
-    expected = f"{quota} us in {period} us"
+    expected = f"{quota} us per {period} us"
     return _finding(observed, group, code="quota-too-low", expected=expected, fix=f"echo {raised} > {file}")
 
 
@@ -71,7 +71,7 @@ def _finding(observed: ObservedContainer, group: Cgroup, *, code: str, expected:
         message=f"the container has exclusive CPUs {observed.expected.cpus}, but {where} "
         f"is throttled at {share}",
         expected=expected,
-        detected=f"{quota} us in {period} us",
+        detected=f"{quota} us per {period} us",
         fix=fix,
     )
 

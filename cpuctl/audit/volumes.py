@@ -100,7 +100,7 @@ def _compared(
         severity=Severity.ERROR if applied else Severity.WARNING,
         code="assigned-cpuset-stale",
         place=NodePart.of(observed),
-        message=f"the CPU Manager's state has {_cpus(wanted)} for it, and its control group "
+        message=f"the CPU Manager's state has {_cpus(wanted)} for it, and its cgroup "
         f"{_cpus(observed.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{volume.path}",
         expected=_cpus(wanted),
         detected=_shown(text),

@@ -82,7 +82,7 @@ BudgetOption = Annotated[
         "--budget",
         metavar="N",
         min=1,
-        help="Try at most N settings (default 2000) or, with --defragment, steps (default 20000).",
+        help="Try at most N combinations (default 2000) or, with --defragment, steps (default 20000).",
     ),
 ]
 WhatIfOption = Annotated[

@@ -79,9 +79,9 @@ HostnameOption = Annotated[
 SLICES_HELP = """Show the ResourceSlices that the dra.cpu driver would publish.
 
 Devices have the driver's names and numbers, so claims can be tried before the driver is installed. YAML and
-JSON are ResourceSlice objects, for kubectl apply on a test cluster; they lack their owner (the Node) and the
-five random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
-policy, or different reserved CPUs.
+JSON are ResourceSlice objects, for kubectl apply on a test cluster, without their owner (the Node) and
+without the five random characters at the end of their names. Conflicts with the node's kubelet are reported:
+the static policy, or different reserved CPUs.
 
 Examples:
 
@@ -148,7 +148,7 @@ FixedOption = Annotated[
     bool,
     typer.Option(
         "--fixed",
-        help="Assume a driver without a known defect: one that does not confuse cores with the same ID on "
+        help="Assume that a known defect of the driver is fixed: it confuses cores with the same ID on "
         "different sockets.",
         rich_help_panel=DRIVER,
     ),

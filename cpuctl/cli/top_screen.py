@@ -274,14 +274,14 @@ class TopScreen(App[None]):
 
     def _write(self) -> None:
         if self._capture is None:
-            self.say("cannot write a capture: this is a recording, not a live node")
+            self.say("cannot record the node: this is a recording, not a live node")
             return
-        self.say("writing a capture ...")
+        self.say("recording the node ...")
         self.run_worker(partial(self._written, self._capture), thread=True, exclusive=True)
 
     def _written(self, capture: Callable[[], str]) -> None:
         try:
-            text = f"capture written to {capture()}"
+            text = f"recording written to {capture()}"
         except (CpuctlError, OSError) as error:
-            text = f"no capture written: {error}"
+            text = f"no recording written: {error}"
         self.call_from_thread(self.say, text)

@@ -166,7 +166,7 @@ def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str
         alone = word == file and (before[at][:1] != "-" or getattr(known.get(before[at]), "is_flag", False))
         if named or alone or word in (f"-m{file}", f"--machine={file}"):
             words = [*arguments[: at - named], option, file, *arguments[at + 1 :]]
-            return f"name it with the option: {shlex.join(['cpuctl', *words])}"
+            return f"use it as an option: {shlex.join(['cpuctl', *words])}"
     return ""
 
 

@@ -357,7 +357,7 @@ def _countable(amount: Quantity) -> str:
     written = str(amount.rounded_up_to_milli().canonical())
     countable = Quantity.from_value(amount.value, amount.format)
     better = written if Quantity.parse(written).exact_int64 is not None else str(countable)
-    return f"write {better}"
+    return f"use {better}"
 
 
 _LINTS: tuple[Callable[[PodLintSubject], Iterator[Finding]], ...] = (

@@ -233,7 +233,7 @@ def agreed(
         if equivalent:
             parts.append(f"kubelet {_minors(equivalent)} {does}{_why(equivalent)}")
     return Undetermined(
-        f"the kubelet's release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}"
+        f"the kubelet's version is unknown, and {why} (--kubelet-version); {'; '.join(parts)}"
     )
 
 

@@ -382,7 +382,7 @@ def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> s
 # to repair.
 
 _SHOWN = 3
-_REMOVE = f"{DRAIN}, or remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}"
+_REMOVE = f"{DRAIN}, or remove from the node the pods that do not fit, then {REPAIR_WITH_PODS}"
 _DROPPED = "computed again without the dropped entries"
 _REASONS = {
     None: "the totals do not match the entries",

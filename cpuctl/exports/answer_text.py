@@ -25,14 +25,14 @@ def mark_of(place: int) -> str:
     return mark
 
 
-GUESSED = "a guess by maximum frequency"
+GUESSED = "a guess based on maximum frequencies"
 """A note on performance and efficiency cores that the kernel does not report."""
 
 TWO_WEIGHTS = "Two values of cpu.weight: they depend on the OCI runtime (--oci-runtime)"
 WHOLE_POD = "(whole pod)"
 _KEEP_OFF = (
     "drain the node, stop the kubelet, delete cpu_manager_state, "
-    "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start it"
+    "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start the kubelet again"
 )
 
 
@@ -75,19 +75,19 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
 
 
 def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False) -> str:
-    """Write where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set.
+    """Write where containers without exclusive CPUs run: also on reserved CPUs, unless an option is set.
 
     *is_strict*: the option is set, but the state file does not fit it.
     """
     if not shared:
-        return "Burstable and BestEffort containers have no CPUs to run on"
+        return "Containers without exclusive CPUs have no CPUs to run on"
     pool, kept = CPUSet.parse(shared), CPUSet.parse(reserved)
-    who = f"Burstable and BestEffort containers run on {named(pool)}"
+    who = f"Containers without exclusive CPUs run on {named(pool)}"
     if not kept:
         return who
     among = kept & pool
     if among == pool:
-        return f"Burstable and BestEffort containers run only on the reserved {named(among)}"
+        return f"Containers without exclusive CPUs run only on the reserved {named(among)}"
     if not among:
         return f"{who}, not on the reserved {named(kept)}"
     if is_strict:

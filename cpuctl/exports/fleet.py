@@ -191,7 +191,7 @@ def _tip(node: FleetNode) -> str:
     if node["outcome"] == "Unreadable":
         return f"{node['node']}: {node['error']}"
     if node["start"]["outcome"] != "Started":
-        return f"{node['node']}: {start_sentence(node['start'], 'The kubelet')}"
+        return f"{node['node']}: {start_sentence(node['start'], 'the kubelet')}"
     if node["free"] is None:
         return f"{node['node']}: no static CPU Manager policy"
     free, cpus = node["free"], node["machine"]["cpus"]

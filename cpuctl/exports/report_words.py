@@ -89,9 +89,9 @@ def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
     summary = report["summary"]
     match summary["start"]:
         case "Refused" | "KubeletFault":
-            yield "The kubelet would not start", "bad"
+            yield "the kubelet would not start", "bad"
         case "Undetermined":
-            yield "Unknown whether the kubelet would start", "unknown"
+            yield "unknown whether the kubelet would start", "unknown"
         case _:
             pass
     if refused := summary["notAdmitted"]:

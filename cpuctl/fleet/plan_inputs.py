@@ -371,7 +371,7 @@ def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[
             f"{few(without)}: there is no NodeResourceTopology with this name: the plugin lets every pod pass"
         )
     if unknown := sorted(cluster.topologies.keys() - set(names)):
-        yield f"NodeResourceTopologies of {few(unknown)} are left out: no node in the fleet has this name"
+        yield f"NodeResourceTopologies of {few(unknown)} are skipped: no node in the fleet has this name"
 
 
 def first_kubelet(nodes: Sequence[PlannedNode | UnreadableNode], inputs: FleetInputs) -> Kubelet:

@@ -108,7 +108,7 @@ class Arguments(Record):
             if flag_of(name, version.minor) is None:
                 sources.warnings.append(
                     f"{self.where}: kubelet 1.{version.minor} (assumed) has no flag --{name}: set the"
-                    " node's release with --kubelet-version"
+                    " node's kubelet version with --kubelet-version"
                 )
         return found
 

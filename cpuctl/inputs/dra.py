@@ -267,5 +267,5 @@ def _repeats(driver: DriverMachine) -> Iterator[str]:
         named = ", ".join(map(str, ids[:_FEW_IDS])) + (", ..." if len(ids) > _FEW_IDS else "")
         yield (
             f"core IDs repeat across sockets ({named}), and the driver treats these cores as one: a claim "
-            "may get CPUs of another socket than that of its device"
+            "may get CPUs on a different socket from its device"
         )

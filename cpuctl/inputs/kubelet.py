@@ -389,7 +389,7 @@ def _server_minor(text: str, of_kubelet: int, sources: Sources) -> int:
     try:
         return KubeletVersion.parse(text).minor
     except ValueError:
-        message = f"expected a release from 1.{OLDEST} to 1.{NEWEST}, found {text!r}"
+        message = f"expected a version from 1.{OLDEST} to 1.{NEWEST}, found {text!r}"
         raise UsageError(message, where=option_names.API_SERVER_VERSION) from None
 
 

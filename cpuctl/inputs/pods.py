@@ -98,7 +98,7 @@ def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
         passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
         sources.add("skippedObjects", passed_over, "given")
     unreadable = (each for each in found.skipped if each.why)
-    sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
+    sources.warnings += (f"the pods of a {each.kind} are skipped: {each.why}" for each in unreadable)
     owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
     computed = {pod.owner for pod in found.pods if pod.virtual_machine}
     guessed = [each for each in owners if each.partition("/")[0] not in WORKLOADS and each not in computed]

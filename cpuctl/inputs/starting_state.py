@@ -355,8 +355,8 @@ def _resume(node: Node, initial: StartingState, sources: Sources) -> None:
         _allocate_again(node, initial, sources)
     elif without := _without_cpus(node, initial):
         sources.warnings.append(
-            f"the state files lack CPUs of pods that the node already has ({few(without)}): they are free "
-            "here, but the kubelet will allocate CPUs to these pods, at the latest at its next start"
+            f"the state files do not contain CPUs of pods that the node already has ({few(without)}): they "
+            "are free here, but the kubelet will allocate CPUs to these pods, at the latest at its next start"
         )
     node.resume(initial.granted)
 

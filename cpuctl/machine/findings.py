@@ -292,7 +292,7 @@ def _memory(machine: Machine) -> Iterator[MachineFinding]:
 def _node_files(machine: Machine) -> Iterator[MachineFinding]:
     if nodes := _nodes_where(machine, lambda node: node.directory_cpus is not None):
         message = (
-            f"the directories of {named(nodes, 'NUMA node')} contain other CPUs than their lists: "
+            f"the directories of {named(nodes, 'NUMA node')} list different CPUs from the cpulist files: "
             "the kubelet uses the directories"
         )
         yield warning("node-cpus-disagree", node_files(nodes, "cpulist"), message)

@@ -144,7 +144,7 @@ ADMISSION = (
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] failed to represent quantity as int64"),),
         meaning="an amount of memory or huge pages is not a whole number of bytes, or exceeds 64 bits",
-        fix="write the amount as a whole number of bytes, Ki, Mi or Gi",
+        fix="set the quantity to a whole number of bytes, Ki, Mi or Gi",
         commands=("cpuctl pods lint -f PODS",),
     ),
     Message(
@@ -362,7 +362,7 @@ OBJECTS = (
         speaker=Speaker.API_SERVER,
         texts=(Text("{field:object}: Invalid value: {value:quoted}: must be greater than or equal to 0"),),
         meaning="an amount is negative",
-        fix="write 0 or more",
+        fix="set 0 or more",
         commands=(_LINT,),
     ),
     Message(
@@ -389,7 +389,7 @@ OBJECTS = (
         speaker=Speaker.API_SERVER,
         texts=NO_QUANTITY,
         meaning="a value is not a quantity: the API server rejects the pod, or the kubelet its configuration",
-        fix="write amounts such as 500m, 2 or 1Gi",
+        fix="set quantities such as 500m, 2 or 1Gi",
         commands=(_LINT, "cpuctl config check -m NODE --kubelet-config CONFIG"),
         general=True,
     ),

@@ -163,7 +163,7 @@ STARTING = (
         texts=(Text("unsupported on machines with more than {most:n} NUMA Nodes"),),
         meaning="the Topology Manager tries every set of NUMA nodes, and does not support machines with more "
         "nodes",
-        fix="set topologyManagerPolicy: none, or from 1.31 on the option max-allowable-numa-nodes "
+        fix="set topologyManagerPolicy: none or, from 1.31 on, set the option max-allowable-numa-nodes "
         "in topologyManagerPolicyOptions",
         commands=("cpuctl topology show", CHECK),
     ),
@@ -220,7 +220,7 @@ STARTING = (
         ),
         meaning="a reservation or an eviction threshold is not a valid amount, or names a resource or "
         "signal that the kubelet does not support",
-        fix="write amounts such as 500m, 1Gi or 5%, and reserve only cpu, memory, ephemeral-storage or pid",
+        fix="set quantities such as 500m, 1Gi or 5%, and reserve only cpu, memory, ephemeral-storage or pid",
         commands=(CHECK,),
     ),
     Message(
@@ -273,7 +273,7 @@ STARTING = (
             Text("strconv.Atoi: parsing {text:quoted}: {cause:rest}"),
         ),
         meaning="a CPU list or a number is not in the format that the kubelet expects",
-        fix="write CPU lists as 0-3,8, without spaces",
+        fix="set CPU lists such as 0-3,8, without spaces",
         commands=(CHECK, "sudo cpuctl checkpoint verify"),
         evidence=f"{OF_A_KUBELET}|(?i:cpu.?set|cpu_manager|reserved)",
     ),
@@ -299,7 +299,7 @@ STARTING = (
         speaker=Speaker.KUBELET,
         texts=NO_QUANTITY,
         meaning="a reservation or an eviction threshold is not an amount",
-        fix="write amounts such as 500m, 1Gi or, for thresholds, 5%",
+        fix="set quantities such as 500m, 1Gi or, for thresholds, 5%",
         commands=(CHECK,),
         general=True,
         evidence=OF_A_KUBELET,

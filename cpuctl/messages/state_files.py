@@ -29,8 +29,8 @@ STATE_FILES = (
         texts=(
             Text("configured policy {configured:quoted} differs from state checkpoint policy {found:quoted}"),
         ),
-        meaning="the state file was written with a different policy: after changing cpuManagerPolicy or "
-        "memoryManagerPolicy, the kubelet does not start with the old file",
+        meaning="the state file was written with a different policy: after cpuManagerPolicy or "
+        "memoryManagerPolicy is changed, the kubelet does not start with the old file",
         fix="restore the old policy, or drain the node and repair or delete the file",
         commands=_BOTH,
     ),

@@ -54,7 +54,7 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
     for name in names:
         if name not in VARIED:
             hint = did_you_mean(name, VARIED, f"expected one of {', '.join(VARIED)}")
-            raise UsageError(f"{name!r} cannot be varied", where=option_names.KEEP, hint=hint)
+            raise UsageError(f"unknown setting {name!r}", where=option_names.KEEP, hint=hint)
     return frozenset(names)
 
 

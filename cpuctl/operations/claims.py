@@ -124,7 +124,8 @@ def node_claims(
         )
     elif loaded.settings.node_allocatable_mapping and rules.minor == SHARES_SINCE:
         sources.warnings.append(
-            "the driver maps devices to the node's CPUs in the 1.37 format: an API server 1.36 drops that"
+            "the driver maps devices to the node's CPUs in the 1.37 format: API server 1.36 drops this "
+            "mapping"
         )
     node.resume(running, loaded.prepared.get)
     return node

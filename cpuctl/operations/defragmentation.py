@@ -63,7 +63,7 @@ def defragment(
             f"{len(planning.incoming)} pods given, expected at most one", where=_OPTION, hint=hint
         )
     if planning.initial.files.cpu is None and not planning.initial.running:
-        hint = "set its state files (--state) and its pods (--pods)"
+        hint = "specify its state files (--state) and its pods (--pods)"
         raise UsageError("the pods of this node are unknown", where=_OPTION, hint=hint)
     node = planning.start(planning.kubelet, planning.sources)
     if not isinstance(node, Node):
@@ -74,7 +74,7 @@ def defragment(
         moves = fewest_moves(node, planning.incoming[0], budget, progress, stopped)
         return Defragmentation(moves, immovable, _shared(node, planning.incoming[0]))
     if node.policy is None:
-        hint = "set the pod to fit with -f or -T"
+        hint = "specify the pod to make room for with -f or -T"
         raise UsageError(
             "the CPU Manager's policy is none: no pod has exclusive CPUs", where=_OPTION, hint=hint
         )

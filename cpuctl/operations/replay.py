@@ -218,7 +218,7 @@ def _setup(
         try:
             KubeletVersion.parse(version)
         except ValueError as error:
-            raise InputError(str(error), where=where, hint="set a release with --kubelet-version") from None
+            raise InputError(str(error), where=where, hint="set a version with --kubelet-version") from None
         kubelet_inputs = replace(kubelet_inputs, version=version)
     try:
         kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
@@ -244,11 +244,11 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
         )
     if history.left_out:
         missing = few(sorted(history.left_out))
-        sources.warnings.append(f"left out, as their manifests are missing (add them with -f): {missing}")
+        sources.warnings.append(f"skipped, as their manifests are missing (add them with -f): {missing}")
     if pinned := sorted(name for name, cpus in history.left_out.items() if cpus):
         first = pinned[0]
         sources.warnings.append(
-            f"the kubelet gave CPUs to pods that are left out ({first}: {history.left_out[first]}): "
+            f"the kubelet gave CPUs to pods that are skipped ({first}: {history.left_out[first]}): "
             "later differences may result from this"
         )
     if history.kept:

@@ -44,7 +44,7 @@ def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
     kinds = machine.core_kinds
     if not (kinds.efficiency and kinds.performance):
         return CPUSet(), "this machine does not distinguish performance cores"
-    guess = f"that CPUs {kinds.performance} are performance cores is a guess by maximum frequency"
+    guess = f"that CPUs {kinds.performance} are performance cores is a guess based on maximum frequencies"
     return kinds.performance, guess if kinds.guessed else ""
 
 

@@ -346,7 +346,7 @@ class _Writer:
     def notes(self) -> Iterator[str]:
         """Yield what is wrong with the object, or missing from it."""
         owner = "the Node" if self.by_rte else "the exporter's Namespace"
-        yield f"ownerReferences are left out: the UID of {owner} is unknown"
+        yield f"ownerReferences are skipped: the UID of {owner} is unknown"
         numbers = [each.id for each in self.machine.numa_nodes]
         if numbers != list(range(len(numbers))):
             lost = ",".join(str(number) for number in numbers if number >= len(numbers))
@@ -361,7 +361,7 @@ class _Writer:
                 "(NodeResourceTopologyMatch then rejects every pod that requests memory)"
             )
         if why := self._left_out():
-            yield f"the fingerprint is left out: {why}; use --pods FILE to list the running pods"
+            yield f"the fingerprint is skipped: {why}; use --pods FILE to list the running pods"
         yield from self._miscounts()
 
     def _miscounts(self) -> Iterator[str]:
@@ -380,8 +380,8 @@ class _Writer:
         without = {pod.name for pod in self.pods if pod.due and not any(held.cpus for held in pod.containers)}
         if without:
             yield (
-                f"the CPUs of {_few(without)} are not in the state files: they are reported as available, "
-                "but are not"
+                f"the CPUs of {_few(without)} are not in the state files: they are reported as available "
+                "although they are not"
             )
         pools = {
             pod.name
@@ -390,8 +390,8 @@ class _Writer:
         }
         if pools:
             yield (
-                f"CPUs that {_few(pools)} has as a whole, not to a container, are reported as available, "
-                "but are not"
+                f"CPUs that {_few(pools)} holds as a pod, not in one of its containers, are reported as "
+                "available although they are not"
             )
 
 

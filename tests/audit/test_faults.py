@@ -226,14 +226,14 @@ FAULTS = [
     Fault(
         "a quota",
         lambda node: node.quota(node.server, 150_000),
-        "quota-on-exclusive", "no quota", "150000 us in 100000 us",
+        "quota-on-exclusive", "no quota", "150000 us per 100000 us",
         "echo max > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
         f"/cri-containerd-{SERVER}.scope/cpu.max",
     ),
     Fault(
         "a pod's quota on v1",
         lambda node: node.quota(node.server.rpartition("/")[0], 200_000),
-        "quota-on-exclusive", "no quota", "200000 us in 100000 us",
+        "quota-on-exclusive", "no quota", "200000 us per 100000 us",
         "echo -1 > /sys/fs/cgroup/cpu,cpuacct/kubepods.slice"
         "/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cpu.cfs_quota_us",
         version=1,
@@ -241,14 +241,14 @@ FAULTS = [
     Fault(
         "a quota below the limit",
         lambda node: keeping_quotas(node).quota(node.server, 150_000),
-        "quota-too-low", "200000 us in 100000 us", "150000 us in 100000 us",
+        "quota-too-low", "200000 us per 100000 us", "150000 us per 100000 us",
         "echo 200000 100000 > /sys/fs/cgroup/kubepods.slice"
         f"/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cri-containerd-{SERVER}.scope/cpu.max",
     ),
     Fault(
         "a quota of a pod below its limit on v1",
         lambda node: keeping_quotas(node).quota(node.server.rpartition("/")[0], 150_000),
-        "quota-too-low", "200000 us in 100000 us", "150000 us in 100000 us",
+        "quota-too-low", "200000 us per 100000 us", "150000 us per 100000 us",
         "echo 200000 > /sys/fs/cgroup/cpu,cpuacct/kubepods.slice"
         "/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cpu.cfs_quota_us",
         version=1,

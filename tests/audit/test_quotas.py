@@ -81,7 +81,7 @@ def test_quotas_below_the_limit_are_found_that_of_the_pod_first(version: int) ->
     node = keeping_quotas(clean_node(version))
     for group in (node.server, pod_of(node)):
         node.quota(group, 150_000)
-    want = "200000 us in 100000 us"
+    want = "200000 us per 100000 us"
     assert found(node) == [("quota-too-low", want, pod_of(node)), ("quota-too-low", want, "server")]
     finding = node.findings("quota")[1]
     assert finding.message == "the container has exclusive CPUs 1,5, but it is throttled at 1.5 CPUs"
@@ -103,7 +103,7 @@ def test_the_expected_quota_is_that_of_cgroups_show() -> None:
     rules = ValueRules(configured.rules, configured.cgroups)
     value = group_values(snapshot, snapshot.groups[node.server], rules)["cpu.max"]
     ((_, expected, _),) = found(node)
-    assert value.expected == (expected.replace(" us in", "").removesuffix(" us"),)
+    assert value.expected == (expected.replace(" us per", "").removesuffix(" us"),)
 
 
 def test_a_quota_is_compared_with_the_limit_in_its_own_period() -> None:
@@ -111,10 +111,10 @@ def test_a_quota_is_compared_with_the_limit_in_its_own_period() -> None:
     node.put("cpu", node.server, "cpu.max", "100000 50000")
     assert found(node) == []
     node.put("cpu", node.server, "cpu.max", "99999 50000")
-    assert found(node) == [("quota-too-low", "100000 us in 50000 us", "server")]
+    assert found(node) == [("quota-too-low", "100000 us per 50000 us", "server")]
     node.configured = node.configured._replace(cgroups=CgroupSettings(lifts_quota=False, period=50_000))
     node.put("cpu", node.server, "cpu.max", "150000 100000")
-    assert found(node) == [("quota-too-low", "200000 us in 100000 us", "server")]
+    assert found(node) == [("quota-too-low", "200000 us per 100000 us", "server")]
 
 
 def test_without_a_manifest_the_quota_is_at_least_the_exclusive_cpus() -> None:
@@ -123,12 +123,12 @@ def test_without_a_manifest_the_quota_is_at_least_the_exclusive_cpus() -> None:
     node.runtime = NAMES
     assert found(node) == []
     node.quota(node.server, 199_999)
-    assert found(node) == [("quota-too-low", "200000 us in 100000 us", "server")]
+    assert found(node) == [("quota-too-low", "200000 us per 100000 us", "server")]
 
 
 def test_without_a_manifest_a_pods_quota_is_at_least_the_exclusive_cpus_of_all_its_containers() -> None:
     node = with_two_containers()
-    want = [("quota-too-low", "400000 us in 100000 us", pod_of(node))]
+    want = [("quota-too-low", "400000 us per 100000 us", pod_of(node))]
     for quota, expected in ((150_000, want), (300_000, want), (399_999, want), (400_000, [])):
         node.quota(pod_of(node), quota)
         assert found(node) == expected
@@ -149,7 +149,7 @@ def test_as_long_as_a_resize_is_pending_quotas_follow_what_the_kubelet_has_alloc
     assert found(node, pods) == []
     for group in (node.server, pod_of(node)):
         node.quota(group, 150_000)
-    want = "200000 us in 100000 us"
+    want = "200000 us per 100000 us"
     assert found(node, pods) == [("quota-too-low", want, pod_of(node)), ("quota-too-low", want, "server")]
 
 
@@ -158,7 +158,7 @@ def test_a_quota_that_allows_all_exclusive_cpus_is_not_too_low() -> None:
     node, pods = keeping_quotas(clean_node()), resized(4, 4, "PodResizeInProgress")
     assert found(node, pods) == []
     node.quota(node.server, 199_999)
-    assert found(node, pods) == [("quota-too-low", "400000 us in 100000 us", "server")]
+    assert found(node, pods) == [("quota-too-low", "400000 us per 100000 us", "server")]
 
 
 def test_a_quota_that_the_kubelet_has_lowered_below_the_exclusive_cpus_is_its_own() -> None:
@@ -193,7 +193,7 @@ def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     node.quota(pod_of(node), 300_000)
     assert found(node, pods) == []
     node.quota(pod_of(node), 200_000)
-    assert found(node, pods) == [("quota-too-low", "300000 us in 100000 us", pod_of(node))]
+    assert found(node, pods) == [("quota-too-low", "300000 us per 100000 us", pod_of(node))]
     node.quota(pod_of(node), 300_000)
     node.quota(node.server, 200_000)
     assert found(node, pods) == [("quota-on-exclusive", "no quota", "server")]

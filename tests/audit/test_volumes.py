@@ -57,7 +57,7 @@ def test_a_stale_file_of_a_container_with_other_cpus() -> None:
     (found,) = read(telling("1-2,5"))
     assert (found.code, str(found.severity)) == ("assigned-cpuset-stale", "error")
     assert (found.expected, found.detected) == (OWN, "1-2,5")
-    assert "its control group 1,5, but it reads 1-2,5 in /var/lib/kubelet/pods/" in found.message
+    assert "its cgroup 1,5, but it reads 1-2,5 in /var/lib/kubelet/pods/" in found.message
 
 
 def test_a_stale_file_before_the_control_group_is_updated() -> None:

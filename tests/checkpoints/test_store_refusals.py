@@ -140,7 +140,7 @@ def small_files() -> Iterator[None]:
 def test_a_file_that_does_not_fit_leaves_nothing_behind(path: Path) -> None:
     with small_files(), pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW * 1000)
-    assert str(raised.value) == f"{path}: cannot be written: larger than a file may be here (ulimit -f)"
+    assert str(raised.value) == f"{path}: cannot be written: file too large (ulimit -f)"
     assert left(path) == {path.name: OLD}
 
 

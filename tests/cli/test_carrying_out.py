@@ -134,7 +134,7 @@ def test_what_cannot_be_changed_is_reported() -> None:
     assert f'Already running, so it cannot be changed: "shop/web/{"c" * 60}"' in folded
     long = [Carried("a", "b", "c" * 60, "2-3", "", own=True, runs=False)]
     folded = balloons(long, PLAN).replace("\n# ", " ")
-    assert f'Name too long for an annotation, left out: "a/b/{"c" * 60}"' in folded
+    assert f'Name too long for an annotation, skipped: "a/b/{"c" * 60}"' in folded
     assert "move 'shop' 'web'" in crictl(ODD, PLAN)
     assert "No UID yet" in systemd(ODD, PLAN)
 

@@ -157,7 +157,7 @@ def test_a_group_with_a_name_that_is_not_utf8_is_reported(node: Node) -> None:
     code, document = node.answer("--yes", "--no-wait")
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
     (warning,) = document["warnings"]
-    assert warning.endswith("/x\\xff: its name is not valid UTF-8: left out")
+    assert warning.endswith("/x\\xff: its name is not valid UTF-8: skipped")
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,7 @@ def test_a_copy_of_a_node_cannot_be_changed(tmp_path: Path) -> None:
     place(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpuset")
     code, text = refusal("--root", str(tmp_path), "--kubelet-version", "1.36")
     assert code == 4
-    assert "expected the kernel's control groups (cgroup2)" in text
+    assert "expected the kernel's cgroup file system (cgroup2)" in text
 
 
 def place(path: Path, text: str) -> None:

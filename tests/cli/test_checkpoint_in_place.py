@@ -413,7 +413,7 @@ def test_broken_and_circular_links_are_named(checkpoint: Checkpoint, state: Path
     for words in (REPAIR, (*REPAIR, "--yes"), ("dump", "state"), ("verify", "state", *ON_36)):
         refused = checkpoint(*words)
         assert (refused.code, refused.out) == (4, ""), words
-        assert "cpu_manager_state is a link to nowhere, which is not there" in refused.err
+        assert "cpu_manager_state is a link to nowhere, which does not exist" in refused.err
     path.unlink()
     path.symlink_to(path.name)
     refused = checkpoint(*REPAIR, "--yes")

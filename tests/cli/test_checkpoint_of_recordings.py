@@ -62,7 +62,7 @@ def test_a_recorded_node_is_repaired_with_the_same_options(tmp_path: Path, cpuct
     on_node = f"--config-dir DIR --kubelet-version 1.36 --feature-gates {gates} --pods FILE --yes"
     assert cpuctl("checkpoint", "repair", *words).out.splitlines()[-2:] == [
         f"Next, on the node: sudo cpuctl checkpoint repair {on_node}",
-        "FILE, DIR: the file and the directory given here, copied to the node",
+        "FILE, DIR: copies, on the node, of the file and the directory used here",
     ]
 
 

@@ -169,7 +169,7 @@ def test_a_broken_file_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) ->
     assert "default/example" in dumped.out
     compared = checkpoint("diff", "a", "b")
     assert compared.code == 0
-    assert f"warning: a/{STATUS}: left out: invalid character" in compared.err
+    assert f"warning: a/{STATUS}: skipped: invalid character" in compared.err
     assert checkpoint("dump", f"a/{STATUS}").code == checkpoint("diff", f"a/{STATUS}", "b").code == 4
 
 

@@ -207,7 +207,7 @@ def test_a_fix_of_all_findings_is_shown_once(threads: int, deleted: str, verify:
     first, command = verify(*words).out.partition("\nNext, to repair the state files: ")[2].splitlines()[:2]
     assert (
         first
-        == f"drain the node and delete {deleted}, or remove the pods that do not fit from the node, then"
+        == f"drain the node and delete {deleted}, or remove from the node the pods that do not fit, then"
     )
     assert command.startswith("  cpuctl checkpoint repair fine ")
 

@@ -339,14 +339,14 @@ def test_the_fix_of_an_option_in_a_flag_is_written_as_in_the_flag(cpuctl: Cpuctl
     options, machine = "full-pcpus-only=yes", ("-m", "synthetic:2s2n4c2t")
     flags = f"--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options={options}"
     answer = cpuctl("config", "check", *machine, "--kubelet-args", flags, "-q")
-    assert "\n  fix: full-pcpus-only=true\n" in answer.out
+    assert "\n  fix: set full-pcpus-only=true\n" in answer.out
     listed = flags.replace("yes", "yes,strict-cpu-reservation=true")
     several = cpuctl("config", "check", *machine, "--kubelet-args", listed, "-q", columns=300)
     flag = "--cpu-manager-policy-options"
-    assert f"\n  fix: {flag}=full-pcpus-only=true {flag}=strict-cpu-reservation=true\n" in several.out
+    assert f"\n  fix: set {flag}=full-pcpus-only=true {flag}=strict-cpu-reservation=true\n" in several.out
     unclear = flags.replace("yes", "sometimes,strict-cpu-reservation=true")
     either = cpuctl("config", "check", *machine, "--kubelet-args", unclear, "-q", columns=300)
-    assert "\n  fix: full-pcpus-only=true or full-pcpus-only=false\n" in either.out
+    assert "\n  fix: set full-pcpus-only=true or full-pcpus-only=false\n" in either.out
     fixed = cpuctl("config", "check", *machine, "--kubelet-args", flags.replace("yes", "true"), "-q")
     assert fixed.out.startswith("Kubelet 1.36 would start")
 

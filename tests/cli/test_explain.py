@@ -170,8 +170,8 @@ def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: Snapsh
         ("synthetic:2s2n8c2t", SINGLE, "18/18,1Gi", "{0-1}"),
         ("synthetic:2s2n8c2t", RESTRICTED, "18/18,1Gi", "{0-1}"),
         ("synthetic:11s11n2c2t", SINGLE, "2/2,1Gi", "{0} {1} {2} {3} {4} {5} +5"),
-        ("synthetic:11s11n2c2t", SINGLE, "6/6,1Gi", "of 2 nodes"),
-        ("synthetic:11s11n2c2t", RESTRICTED, "6/6,1Gi", "of 2 nodes"),
+        ("synthetic:11s11n2c2t", SINGLE, "6/6,1Gi", "any 2 nodes"),
+        ("synthetic:11s11n2c2t", RESTRICTED, "6/6,1Gi", "any 2 nodes"),
         ("synthetic:11s11n2c2t", RESTRICTED, "64/64,1Gi", "-"),
     ],
 )

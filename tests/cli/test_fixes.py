@@ -235,23 +235,23 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"write one string: (.+)$": _write_whole,
     r"write (true|false|\{.+\})$": _write_whole,
     r"remove the quotes$": _unquote,
-    r'write (\S+): "(\S+)"$': _write,
-    r"write (\S+): (\S+)$": _write,
-    r"write (\S+): (\S+); write": _write,
     r"set (evictionSoftGracePeriod): \{(\S+): (\S+)\}": lambda config, name, signal, time: config.update(
         {name: {signal: time}}
     ),
-    r"write (\S+) as an amount, such as (\S+) or": _write,
-    r"write (\S+) in place of (\S+)$": _rename,
-    r"write (\S+) as a list, such as (\S+)$": _write,
+    r"set (featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
+        {gate: True}
+    ),
+    r"set (\w+Policy)(?::| to) (\w+)": _with_policy,
+    r'set ([a-z]+-[a-z-]+): "(\w+)"(?: or "\w+")?$': _with_option,
+    r'set (\S+): "(\S+)"$': _write,
+    r"set (\S+): (\S+)$": _write,
+    r"set (\S+): (\S+); set": _write,
+    r"set (\S+) to a quantity, such as (\S+) or": _write,
+    r"use (\S+) instead of (\S+)$": _rename,
+    r"set (\S+) to a list, such as (\S+)$": _write,
     r"remove (\w+); remove (\S+) from enforceNodeAllocatable$": _enforce_less,
     r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
-    r"(?:set )?(\w+Policy): (\w+)": _with_policy,
-    r"(featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
-        {gate: True}
-    ),
-    r'([\w-]+): "(\w+)"(?: or "\w+")?$': _with_option,
     r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
@@ -293,7 +293,7 @@ def errors_until_started(config: Config, check: Check, *words: str, machine: str
         ("--max-pods=many", "correct the value, or remove --max-pods"),
         ("--max-pods", "add a value, or remove --max-pods"),
         ("many", "remove many"),
-        ("max-pods=5", "write --max-pods=5"),
+        ("max-pods=5", "use --max-pods=5"),
         ("---max-pods=5", "remove ---max-pods=5"),
         ("-x", "remove -x"),
         ("-v", "remove -v"),
@@ -324,7 +324,7 @@ def test_a_rejected_configuration_starts_once_its_fix_is_applied(config: Config,
 
 def test_two_errors_about_one_setting_have_both_fixes(check: Check) -> None:
     refused = check(STATIC | {"reservedSystemCPUs": "all", "systemReservedCgroup": "/s"})
-    fixes = "remove systemReservedCgroup; write reservedSystemCPUs as a list, such as 0-1"
+    fixes = "remove systemReservedCgroup; set reservedSystemCPUs to a list, such as 0-1"
     assert f"  fix: {fixes}\n" in refused.out
 
 

@@ -168,7 +168,7 @@ def test_a_drop_in_directory_that_is_none_is_an_error(node: Path, cpuctl: Cpuctl
     (node / "tmp").symlink_to("/etc/gone")
     for path, problem in (
         ("/etc/k/main.yaml", "expected a directory, found a file"),
-        ("/tmp", "/tmp is a link to /etc/gone, which is not there"),  # noqa: S108
+        ("/tmp", "/tmp is a link to /etc/gone, which does not exist"),  # noqa: S108
     ):
         result = cpuctl("config", "check", "-m", str(node), "--kubelet-args", f"--config-dir={path}")
         assert (result.code, result.out) == (4, "")

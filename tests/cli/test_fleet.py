@@ -157,7 +157,7 @@ def test_a_plan_shows_rejected_pods_first_and_identical_ones_once(fleet: Path, c
     words = ("fleet", "plan", f"{fleet}/*.xz", *STATIC, "-T", "web=4/4,1Gi", "-T", "odd=3/3,1Gi x2")
     lines = cpuctl(*words).out.splitlines()
     assert lines[0] == (
-        "default/odd-0, default/odd-1: on node1 rejected: SMTAlignmentError: SMT Alignment Error: "
+        "default/odd-0, default/odd-1: rejected on node1: SMTAlignmentError: SMT Alignment Error: "
         "requested 3 cpus not multiple cpus per core = 2"
     )
     assert lines[1] == "  would be admitted on 0 of 4 nodes that pass the scheduler's filters"

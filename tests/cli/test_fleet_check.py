@@ -65,7 +65,7 @@ def test_details_that_differ_between_nodes_are_those_of_one(cpuctl: Cpuctl) -> N
     wide = cpuctl("fleet", "check", *nodes, "-q", "-o", "wide").out
     details = [line for line in wide.splitlines() if line.startswith(("  where: ", "  expected "))]
     assert not [line for line in details if "..." in line]
-    assert "  expected no quota, detected 150000 us in 100000 us (on hybrid-8-numa)" in details
+    assert "  expected no quota, detected 150000 us per 100000 us (on hybrid-8-numa)" in details
     # Processes are those of one node.
     assert "\n  fix, on hybrid-8-numa: for id in 342 384; do migratepages $id 1-2 0; done\n" in wide
 

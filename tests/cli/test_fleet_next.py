@@ -24,7 +24,7 @@ def test_the_next_command_plans_what_is_on_the_node(tmp_path: Path, cpuctl: Cpuc
     manifests = (exclusive_manifest(name, cpus, "1Gi") for name, cpus in (("a", 20), ("odd", 9)))
     both = write_pods(tmp_path / "both.json", *manifests)
     lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(both)).out.splitlines()
-    assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
+    assert lines[-1] == "That command also includes pods that this plan does not have on worker-2: default/a"
 
 
 def test_the_next_command_is_only_proposed_if_it_works(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -41,7 +41,7 @@ def test_the_next_command_is_only_proposed_if_it_works(tmp_path: Path, cpuctl: C
     file = write_pods(tmp_path / "both.json", ranges, exclusive_manifest("a", 20, "1Gi"))
     lines = cpuctl("fleet", "plan", *nodes, *STATIC, "-f", str(file), "-T", "odd=9/9,1Gi").out.splitlines()
     assert f"-f {file}" in lines[-2]
-    assert lines[-1] == "It also plans pods that are not on worker-2 here: default/a"
+    assert lines[-1] == "That command also includes pods that this plan does not have on worker-2: default/a"
 
 
 def test_the_next_command_says_which_pods_it_leaves_out(cpuctl: Cpuctl) -> None:
@@ -50,11 +50,14 @@ def test_the_next_command_says_which_pods_it_leaves_out(cpuctl: Cpuctl) -> None:
     words = ("fleet", "plan", "fixtures/fleet/recordings", *STATIC, *fleet, "-T", "odd=9/9,1Gi")
     running = "monitoring/log-0"
     last = cpuctl(*words).out.splitlines()[-1]
-    assert last == f"It leaves out pods that are on dense-1 here: {running}"
+    assert last == f"That command does not include pods that this plan has on dense-1: {running}"
     drained = (*words, "--drain", "worker-1", "--drain", "worker-2")
     moved = [f"shop/{name}" for name in ("cache-0", "api-6c8d-x1", "api-6c8d-x2")]
     last = cpuctl(*drained).out.splitlines()[-1]
-    assert last == f"It leaves out pods that are on dense-1 here: {', '.join(moved)} and 1 more"
+    assert (
+        last
+        == f"That command does not include pods that this plan has on dense-1: {', '.join(moved)} and 1 more"
+    )
     assert json.loads(cpuctl(*drained, "-o", "json").out)["nextLeavesOut"] == [*moved, running]
 
 
@@ -68,4 +71,4 @@ def test_the_next_command_knows_running_pods_from_the_state_files(tmp_path: Path
     (tmp_path / "pods.json").write_text(json.dumps(pods))
     words = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"), "-T", "odd=1/1,1Mi")
     lines = cpuctl("fleet", "plan", str(node), *words).out.splitlines()
-    assert lines[-1] == "It leaves out pods that are on node here: shop/web-0"
+    assert lines[-1] == "That command does not include pods that this plan has on node: shop/web-0"

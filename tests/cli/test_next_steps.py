@@ -347,7 +347,7 @@ def test_a_misspelt_reservation_is_one_error(cpuctl: Cpuctl) -> None:
     assert [line.partition(" is ignored")[0] for line in found] == [
         'error: <stdin>:4: reservedSystemCPU: unknown field "reservedSystemCPU"'
     ]
-    assert "  fix: write reservedSystemCPUs\n" in answer.out
+    assert "  fix: use reservedSystemCPUs\n" in answer.out
     assert "1 error, 0 warnings" in answer.out
 
 

@@ -35,7 +35,7 @@ def available(zones: Any, name: str) -> list[str]:
 def test_an_object_is_accepted_by_kubectl_apply(machine: str, nodes: int, cpuctl: Cpuctl) -> None:
     shown = cpuctl("topology", "show", "-m", machine, *SINGLE, *V36, "-o", "nrt")
     assert shown.code == 0
-    assert "note: ownerReferences are left out: the UID of the Node is unknown\n" in shown.err
+    assert "note: ownerReferences are skipped: the UID of the Node is unknown\n" in shown.err
     topology = read(shown.out)
     assert (topology["apiVersion"], topology["kind"]) == (
         "topology.node.k8s.io/v1alpha2",
@@ -136,7 +136,7 @@ def test_a_fleet_is_published_as_a_list(cpuctl: Cpuctl) -> None:
         "List",
         ["dense-1", "worker-1", "worker-2", "worker-3", "worker-4"],
     )
-    assert "note: dense-1, worker-1, worker-2 and 2 more: ownerReferences are left out" in listed.err
+    assert "note: dense-1, worker-1, worker-2 and 2 more: ownerReferences are skipped" in listed.err
     policy = ("--kubelet-args", "--cpu-manager-policy=static")
     refused = cpuctl("fleet", "list", str(FLEET / "recordings/worker-1.tar.xz"), *policy, *V36, "-o", "nrt")
     assert refused.err.startswith("worker-1: The kubelet would not start"), "its name is shown once"

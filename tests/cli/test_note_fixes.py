@@ -43,7 +43,15 @@ NOTED = [
     Reported({"cgroupDriver": "docker"}),
     Reported({"topologyManagerPolicy": "single-numa"}),
     Reported({"topologyManagerScope": "Pod"}),
-    Reported({"topologyManagerScope": "xyz"}),
+    *(
+        Reported({name: "xyz"})
+        for name in (
+            "topologyManagerScope",
+            "topologyManagerPolicy",
+            "cpuManagerPolicy",
+            "memoryManagerPolicy",
+        )
+    ),
     Reported({"topologyManagerScope": "pod"}),
     Reported({"memoryManagerPolicy": "none"}),
     Reported(STATIC | options(full_pcpu_only="true")),
@@ -140,7 +148,7 @@ WITHOUT_FIX = Reported(STATIC | RESIZES | options(scale_delay_time="0s"), releas
 """A note on an option that delays nothing: it has no fix, unlike others from the same place."""
 TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
 GIVE = (
-    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop the other "
+    "give the cgroup these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop the other "
     "program that writes to it"
 )
 MEMBER = "write member to its cpuset.cpus.partition; containers that pin their own threads are not affected"
@@ -229,14 +237,17 @@ def _leave_out(config: Config, place: Place) -> None:
         config.pop(field)
 
 
-def _write(config: Config, place: Place, name: str) -> None:
+def _rename(config: Config, place: Place, name: str) -> None:
+    field, member = place
+    config[field][name] = config[field].pop(member)
+
+
+def _set_quantity(config: Config, place: Place, amount: str) -> None:
     field, member = place
     if field == "reservedMemory":
-        config[field][0]["limits"]["memory"] = name
-    elif name.endswith("Mi, if that was meant"):
-        config[field][member] = name.partition(",")[0]
+        config[field][0]["limits"]["memory"] = amount
     else:
-        config[field][name] = config[field].pop(member)
+        config[field][member] = amount
 
 
 def _set(config: Config, _: Place, name: str, value: str) -> None:
@@ -279,18 +290,20 @@ def _name_too(config: Config, _: Place) -> None:
 
 
 WAYS: dict[str, Callable[..., None]] = {
-    r"write (.+)": _write,
+    r"use (.+)": _rename,
+    r"set ([0-9]\w+)(?:, if that is what you meant)?": _set_quantity,
     r"reserve (\d+) CPUs in total": _reserve_in_all,
     r"reserve other CPUs": _reserve_others,
     r"list them as well": _name_too,
     r"set mergeDefaultEvictionSettings: true in the kubelet's --config file, .*": _merge,
-    r"featureGates: \{(\w+): true\}": _switch_on,
-    r"featureGates: \{(\w+): true, (\w+): true\}": _switch_both_on,
-    r'featureGates: \{(\w+): true\}, and ([\w-]+): "(\w+)"(?: or "\w+")?': _switch_on_and_set,
+    r"set featureGates: \{(\w+): true\}": _switch_on,
+    r"set featureGates: \{(\w+): true, (\w+): true\}": _switch_both_on,
+    r'set featureGates: \{(\w+): true\}, and set ([\w-]+): "(\w+)"(?: or "\w+")?': _switch_on_and_set,
     r"remove (hugepages-\w+)": _without_pages,
     r"leave it out|remove \S+(?:: .*)?": _leave_out,
-    r'([\w-]+): "(\w+)"(?: or "\w+")?': _set,
-    r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
+    r'set ([\w-]+): "(\w+)"(?: or "\w+")?': _set,
+    r"(?:reserve whole cores: )?set (\w+): (\S+)": _set,
+    r"set (\w+) to ([^\s,]+)(?:,? .*)": _set,
 }
 
 

@@ -180,15 +180,19 @@ def test_guessed_core_kinds_are_called_a_guess(cpuctl: Cpuctl, tmp_path: Path) -
     assert document["summary"]["efficiencyCPUs"] == "0-1"
     assert document["summary"]["coreKindsGuessed"] is True
     assert (
-        "Efficiency CPUs:   0-1, a guess by maximum frequency" in cpuctl("topology", "-q", "-m", machine).out
+        "Efficiency CPUs:   0-1, a guess based on maximum frequencies"
+        in cpuctl("topology", "-q", "-m", machine).out
     )
-    assert "e: efficiency core, a guess by maximum frequency" in cpuctl("topology", "map", "-m", machine).out
+    assert (
+        "e: efficiency core, a guess based on maximum frequencies"
+        in cpuctl("topology", "map", "-m", machine).out
+    )
     kinds = [(cpu["type"], cpu["typeGuessed"]) for cpu in document["cpus"]]
     assert kinds == [*[("efficiency", True)] * 2, *[("performance", True)] * 2]
     listed = cpuctl("topology", "-m", machine, "--columns", "cpu,type").out
     assert ("efficiency (guess)" in listed, "performance (guess)" in listed) == (True, True)
     kept = cpuctl("config", "reserve", "-m", machine, "--reserved-cpus", "1", "--keep-p-cores")
-    assert "that CPUs 2-3 are performance cores is a guess by maximum frequency" in kept.err
+    assert "that CPUs 2-3 are performance cores is a guess based on maximum frequencies" in kept.err
 
 
 @pytest.mark.parametrize(
@@ -206,8 +210,8 @@ def test_pictures_call_guessed_core_kinds_a_guess(cpuctl: Cpuctl, tmp_path: Path
     machine = recorded(tmp_path, small_machine("1s1n4c1t,mem=8Gi") | speeds)
     kubelet = ("--kubelet-args", STATIC) if words.startswith("plan") else ()
     picture = cpuctl(*words.split(), "-m", machine, *kubelet).out
-    assert "a dot: efficiency core (a guess by maximum frequency): 0-1" in picture
-    assert picture.count("; efficiency; a guess by maximum frequency</title>") == 2
+    assert "a dot: efficiency core (a guess based on maximum frequencies): 0-1" in picture
+    assert picture.count("; efficiency; a guess based on maximum frequencies</title>") == 2
     certain = cpuctl(*words.split(), "-m", "synthetic:4c,mem=8Gi,ecores=0-1,pcores=2-3", *kubelet).out
     assert "a dot: efficiency core: 0-1" in certain
     assert "guess" not in certain

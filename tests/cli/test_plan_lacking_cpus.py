@@ -83,5 +83,5 @@ def test_pods_that_lack_cpus_until_the_next_start_are_named(
     result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", str(running), *words)
     assert cpus(result) == ["2,6" if entries else "1,5"]
     assert (
-        "the state files lack CPUs of pods that the node already has (shop/here)" in result.err
+        "the state files do not contain CPUs of pods that the node already has (shop/here)" in result.err
     ) is lacking

@@ -26,8 +26,8 @@ topologyManagerScope: pod
 featureGates: {PodLevelResourceManagers: true}
 """
 LOST = (
-    "pod telco/gateway is running, but this kubelet allocates to it again: CPUs 1-5 and 5Gi of memory (NUMA "
-    "node 0) are then lost, and at its next start the kubelet rejects its state files "
+    "pod telco/gateway is running, but this kubelet allocates resources to it again: CPUs 1-5 and 5Gi of "
+    "memory (NUMA node 0) are then lost, and at its next start the kubelet rejects its state files "
     "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; fixed in 1.38)"
 )
 REFUSED = (

@@ -378,7 +378,7 @@ def test_commands_that_skip_unreadable_pods_report_them(cpuctl: Cpuctl, tmp_path
     for command in (("plan", *machine), ("explain", *machine), ("pods", "show"), ("pods", "diff")):
         words = (str(file), str(file)) if command[1] == "diff" else ("-f", str(file))
         shown = cpuctl(*command, *words)
-        assert f"warning: the pods of a Rollout are left out: {why}" in shown.err, command
+        assert f"warning: the pods of a Rollout are skipped: {why}" in shown.err, command
 
 
 RECORDED = "fixtures/nodes/v2-2-numa/node.tar.xz"

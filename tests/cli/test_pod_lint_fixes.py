@@ -110,7 +110,7 @@ WAYS: dict[str, Callable[..., object]] = {
     r"set resources only on the containers": Author.on_containers_alone,
     r"enable the gate (\w+)": lambda desk, gate: desk.gates.add(gate),
     r"leave CPUs for (.+): raise cpu in spec.resources": Author.leave_cpus,
-    r"write (\S+)": Author.write,
+    r"use (\S+)": Author.write,
 }
 
 

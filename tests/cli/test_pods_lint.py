@@ -220,7 +220,7 @@ MISUSES = [
     Misuse(
         ("-f", "good.yaml", "--apiserver-version=9"),
         2,
-        "--apiserver-version: expected a release from 1.27 to 1.38, found '9'",
+        "--apiserver-version: expected a version from 1.27 to 1.38, found '9'",
     ),
     Misuse(
         ("-f", "good.yaml", "--apiserver-feature-gates=A"),

@@ -46,7 +46,7 @@ def followed(config: Config, fix: str) -> Config:
     for step in fix.split("; "):
         if removed := re.fullmatch(r"remove (.+?)(?: from (\S+))?", step):
             _remove(changed, removed[1], removed[2])
-        elif meant := re.fullmatch(r"write (\S+)(?:: | as a list, such as )(\S+)", step):
+        elif meant := re.fullmatch(r"set (\S+)(?:: | to a list, such as )(\S+)", step):
             *above, last = meant[1].split(".")
             _within(changed, above)[last] = meant[2]
         elif grace := re.fullmatch(r"set evictionSoftGracePeriod: \{(\S+): (\S+)\}", step):
@@ -115,7 +115,7 @@ NOT_HERE = (
     # These need a flag, control groups of version 1 or another machine, and are tested in test_fixes.py.
     "list the reserved CPUs in reservedSystemCPUs",
     "set failCgroupV1: false",
-    "set topologyManagerPolicy: none, or",
+    "set topologyManagerPolicy: none or, ",
     # A kubelet has an endpoint unless it is set to empty, and then the setting should be left out.
     "set containerRuntimeEndpoint",
     # Without a configuration, there is nothing to change.

@@ -200,7 +200,7 @@ def test_a_kubelet_that_cannot_load_its_configuration_plans_nothing(cpuctl: Cpuc
     assert report["summary"]["start"] == report["plan"]["start"]["outcome"] == "Refused"
     assert report["summary"]["notAdmitted"] is None
     table = cpuctl("report", NODE, *bad, "-T", "a=1/1,1Gi", "-q").out
-    assert table.startswith("node: The kubelet would not start")
+    assert table.startswith("node: the kubelet would not start")
 
 
 def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
@@ -247,7 +247,7 @@ def test_the_table_is_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert "State files" in out
     assert "whole" not in out
     lines = out.splitlines()
-    assert lines[0] == "node: The kubelet would not start; 4 errors, 6 warnings; 1 item unknown"
+    assert lines[0] == "node: the kubelet would not start; 4 errors, 6 warnings; 1 item unknown"
     assert any(
         line.startswith("error: telco/gateway/forwarder: the container has exclusive CPUs 4-7")
         for line in lines

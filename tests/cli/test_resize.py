@@ -45,7 +45,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "grows": (*NODE, *arguments(STATIC), *PREVIEW, *DB, *to("db:cpu=6")),
     "grows, wide": (*NODE, *arguments(STATIC, RESTRICTED), *PREVIEW, *DB, *to("db:cpu=6"), "-o", "wide"),
     "below what was promised": (*NODE, *arguments(STATIC), *PREVIEW, *DB, *to("db:cpu=2")),
-    "no room in one NUMA node": (
+    "no room on one NUMA node": (
         *NODE,
         *arguments(STATIC, RESTRICTED),
         *PREVIEW,

@@ -308,7 +308,7 @@ class Node:
             "drain the node and delete the file": lambda: self._drain(first_file(finding)),
             "drain the node and delete memory_manager_state": lambda: self._drain("memory_manager_state"),
             "drain the node and delete its state files": self._start_anew,
-            "remove the pods that do not fit from the node": self._without_misfits,
+            "remove from the node the pods that do not fit": self._without_misfits,
         }
         if step in steps:
             steps[step]()

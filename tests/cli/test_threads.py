@@ -114,7 +114,7 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
 
 
 RESERVED_TOO = (
-    "Burstable and BestEffort containers run on CPUs 0-127, including the reserved CPUs 0-4; to keep them off"
+    "Containers without exclusive CPUs run on CPUs 0-127, including the reserved CPUs 0-4; to keep them off"
 )
 SHARING = ("-m", "synthetic:2s2n32c2t", "--kubelet-args", f"{STATIC} --reserved-cpus=0-4")
 
@@ -138,7 +138,7 @@ def test_b1_on_a_running_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
     stated = cpuctl("audit", "-q", "-m", node, columns=400).out
     assert (
-        "Burstable and BestEffort containers run on CPUs 0,2-4,6-7, including the reserved CPUs 0,4" in stated
+        "Containers without exclusive CPUs run on CPUs 0,2-4,6-7, including the reserved CPUs 0,4" in stated
     )
 
 
@@ -186,7 +186,7 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
     assert (
         "gets reserved CPU 0, because cores differ in size; after that the kubelet does not start" in checked
     )
-    assert "fix: reserve whole cores: reservedSystemCPUs: 0-1" in checked
+    assert "fix: reserve whole cores: set reservedSystemCPUs: 0-1" in checked
     planned = ask("plan", "-m", "hybrid.json", *kubelet, "-T", "a=4/4,1Gi").out
     assert "the kubelet does not restart with its own cpu_manager_state" in planned
     fixed = ("--kubelet-args", f"{STATIC} --reserved-cpus=0-1")
@@ -198,14 +198,14 @@ def test_b4_isolated_cpus(ask: Ask) -> None:
     machine = "synthetic:1s1n8c2t,isolated=2-7"
     stated = ask("config", "check", "-m", machine, "--kubelet-args", f"{STATIC} --reserved-cpus=0,8").out
     assert "CPUs 2-7 are isolated (isolcpus), and the kernel does not balance threads across them" in stated
-    assert "a container that gets several of them has all its threads on one" in stated
+    assert "a container that gets several of them runs all its threads on one of them" in stated
 
 
 def test_b5_half_a_byte(ask: Ask) -> None:
     """k/k 118657."""
     stated = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", "fraction.yaml").out
     assert "fraction.yaml:3: kubeReserved.memory: 500m is a fraction of a byte and counts as 1 byte" in stated
-    assert "fix: write 500Mi, if that was meant" in stated
+    assert "fix: set 500Mi, if that is what you meant" in stated
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_b6_the_file_of_a_distribution(name: str, ask: Ask) -> None:
 GROUPS: dict[str, tuple[Callable[[NodeTree], None], str]] = {
     "a container of LXC": (
         lambda node: node.cpuset("", effective="0-5"),
-        "the control group /, above all pods, is limited to CPUs 0-5, but the kubelet also counts 6-7",
+        "the cgroup /, above all pods, is limited to CPUs 0-5, but the kubelet also counts 6-7",
     ),
     "another agent": (
         lambda node: node.cpuset("/kubepods.slice/kubepods-burstable.slice", cpus="0-1", effective="0-1"),
@@ -245,7 +245,7 @@ def test_b7_groups_with_fewer_cpus_than_the_machine(name: str, tmp_path: Path, c
     machine = str(written(with_kubelet_files(node).files, tmp_path / "node"))
     stated = cpuctl("config", "check", "-q", "-m", machine, columns=400).out
     assert words in stated
-    assert "fix: give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=)" in stated
+    assert "fix: give the cgroup these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=)" in stated
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0-1", "effective-differs"), ("", "")])

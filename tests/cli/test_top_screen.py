@@ -147,14 +147,14 @@ def test_a_recording_goes_back_and_forth_and_shows_its_end(recording: Recording)
         await pilot.press("left")
         assert any("a6" in line for line in lines(pilot)), text(pilot)
         await pilot.press("space", "w")
-        assert "cannot write a capture" in text(pilot)
+        assert "cannot record the node" in text(pilot)
         app = pilot.app
         assert isinstance(app, TopScreen)
         for _ in range(3):
             app.look()
         assert "end of the recording" in text(pilot)
         await pilot.press("h")
-        assert "write a capture of the node" in text(pilot)
+        assert "write a recording of the node" in text(pilot)
         await pilot.press("q")
 
     drive(screen(recording), keys)
@@ -194,7 +194,8 @@ def test_a_frozen_screen_still_reads_the_node(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "reported"), [(False, "capture written to node7.tar.gz"), (True, "no capture written: no room")]
+    ("fails", "reported"),
+    [(False, "recording written to node7.tar.gz"), (True, "no recording written: no room")],
 )
 def test_a_capture_is_written_from_the_screen(fails: bool, reported: str, recording: Recording) -> None:
     def capture() -> str:

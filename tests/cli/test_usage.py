@@ -123,7 +123,7 @@ def test_a_configuration_given_as_machine_leads_to_kubelet_config(
 ) -> None:
     result = cpuctl("plan", *machine, "-T", "a=1/1 x2")
     command = f"cpuctl plan --kubelet-config {CONFIG} -T 'a=1/1 x2'"
-    assert result.err.endswith(f"hint: name it with the option: {command}\n")
+    assert result.err.endswith(f"hint: use it as an option: {command}\n")
 
 
 def test_a_configuration_leads_to_config_check_without_such_an_option(cpuctl: Cpuctl) -> None:

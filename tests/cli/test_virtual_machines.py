@@ -196,7 +196,7 @@ def test_a_machine_without_its_instancetype_is_left_out_and_reported(cpuctl: Cpu
     assert alone.code == 4
     assert "its instancetype u1.medium is not among the manifests" in alone.err
     both = cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, refers), "-f", GUEST, "-o", "json")
-    assert "the pods of a VirtualMachine are left out: its instancetype u1.medium" in both.err
+    assert "the pods of a VirtualMachine are skipped: its instancetype u1.medium" in both.err
 
 
 def findings(result: Result) -> list[tuple[str, str]]:

@@ -263,7 +263,7 @@ def test_nodes_without_an_object_are_never_filtered(tmp_path: Path) -> None:
     assert any(
         each.startswith("n1: there is no NodeResourceTopology with this name") for each in sources.warnings
     )
-    assert any("of other are left out" in each for each in sources.warnings)
+    assert any("of other are skipped" in each for each in sources.warnings)
 
 
 def test_strategies_choose_other_nodes() -> None:

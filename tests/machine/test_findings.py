@@ -199,7 +199,7 @@ CASES = [
     Case(
         "directories that disagree",
         with_nodes(BASE, lambda node: replace(node, directory_cpus=cpus("0"))),
-        "the directories of NUMA nodes 0-1 contain other CPUs than their lists: "
+        "the directories of NUMA nodes 0-1 list different CPUs from the cpulist files: "
         "the kubelet uses the directories",
     ),
     Case(

@@ -71,14 +71,14 @@ def test_links_never_lead_out_of_a_recording(tmp_path: Path) -> None:
         ("relative/text", r"/relative: is a link to \.\./secret"),
         ("file", r"/file: is a link to \.\./secret/text"),
     ):
-        with pytest.raises(InputError, match=f"^{link}, which leads out of the root$"):
+        with pytest.raises(InputError, match=f"^{link}, which points outside the root$"):
             tree.read(path)
     with pytest.raises(
-        InputError, match=r"^/relative: is a link to \.\./secret, which leads out of the root$"
+        InputError, match=r"^/relative: is a link to \.\./secret, which points outside the root$"
     ):
         tree.names("relative")
     for path in ("../secret/text", "../secret"):
-        with pytest.raises(InputError, match="leads out of the root"):
+        with pytest.raises(InputError, match="points outside the root"):
             tree.read(path)
 
 
@@ -106,8 +106,8 @@ def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(target)
     tree = DirectoryTree(tmp_path)
     assert tree.read("gone/config.yaml") is None
-    assert tree.in_the_way("gone/config.yaml") == "/gone is a link to /data/kubelet, which is not there"
-    assert tree.in_the_way("chain") == "/gone is a link to /data/kubelet, which is not there"
+    assert tree.in_the_way("gone/config.yaml") == "/gone is a link to /data/kubelet, which does not exist"
+    assert tree.in_the_way("chain") == "/gone is a link to /data/kubelet, which does not exist"
     assert tree.in_the_way("there/nothing") == ""
     assert tree.in_the_way("nothing") == ""
     assert tree.in_the_way("data/there/x") == ""
@@ -162,7 +162,7 @@ def test_a_root_with_the_same_prefix_is_outside(tmp_path: Path) -> None:
     (tmp_path / "rec").mkdir()
     (tmp_path / "rec/link").symlink_to("../rec-other")
     with pytest.raises(
-        InputError, match=r"^/link: is a link to \.\./rec-other, which leads out of the root$"
+        InputError, match=r"^/link: is a link to \.\./rec-other, which points outside the root$"
     ):
         DirectoryTree(tmp_path / "rec").read("link/text")
 
@@ -223,7 +223,7 @@ def test_an_endless_chain_of_links_ends(tmp_path: Path) -> None:
     tree = DirectoryTree(tmp_path)
     assert tree.read("link40/file") == "text"
     for ask in (tree.read, tree.names):
-        with pytest.raises(InputError, match="its links lead in a circle, or are too many"):
+        with pytest.raises(InputError, match="its symbolic links form a loop, or there are too many"):
             ask("link41/file")
 
 
@@ -232,7 +232,9 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
     (tmp_path / "two").symlink_to("one")
     tree = DirectoryTree(tmp_path)
     for path in ("one", "one/file"):
-        with pytest.raises(InputError, match=r"^/one: its links lead in a circle, or are too many$"):
+        with pytest.raises(
+            InputError, match=r"^/one: its symbolic links form a loop, or there are too many$"
+        ):
             tree.read(path)
 
 

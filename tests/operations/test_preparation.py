@@ -35,7 +35,7 @@ def test_quotas_are_written_only_to_a_real_hierarchy(tmp_path: Path) -> None:
     at = Hierarchies(version=1, cpuset=cpuset, cpu=cpu, memory="", hugetlb="")
     snapshot = clean_node(version=1).snapshot()._replace(hierarchies=at)
     assert require_kernel(Path("/"), snapshot, quota=False) == at
-    with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
+    with pytest.raises(InputError, match=r"expected the kernel's cgroup file system \(cgroup\)"):
         require_kernel(Path("/"), snapshot, quota=True)
 
 

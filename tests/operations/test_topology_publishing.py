@@ -214,8 +214,9 @@ def test_running_pods_with_unknown_cpus_are_named(tmp_path: Path) -> None:
     state = CPUStateFile("static", CPUSet.parse("0-7"), {})
     (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state))
     found = published(pods=str(pod), state=str(tmp_path))
-    assert "the CPUs of a are not in the state files: they are reported as available, but are not" in (
-        found.notes
+    assert (
+        "the CPUs of a are not in the state files: they are reported as available although they are not"
+        in (found.notes)
     )
     # Without any state file the kubelet assigns them CPUs again.
     assert amounts(published(pods=str(pod)))["node-0"]["cpu"] == (4, 3, 1)
@@ -235,5 +236,6 @@ def test_cpus_of_a_pod_as_a_whole_are_published_as_available(tmp_path: Path) -> 
     found = published(filenames=[str(pod)], kubelet=kubelet)
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 3, 2), (4, 3, 3)]
     assert (
-        "CPUs that a has as a whole, not to a container, are reported as available, but are not"
+        "CPUs that a holds as a pod, not in one of its containers, are reported as available "
+        "although they are not"
     ) in found.notes

@@ -19,7 +19,7 @@ REFUSALS = (
     "quantities must match",
     "unable to parse quantity's suffix",
     "unable to parse numeric part",
-    "quantity is too large or too finely divided",
+    "quantity has too many digits",
 )
 
 SIGNS = st.sampled_from(["", "-", "+"])

@@ -114,7 +114,7 @@ def test_a_file_size_limit_leaves_the_old_file(
     words = shlex.split(WRITING[what].format(disk=tmp_path, root=root))
     done = own_mounts.run(words, Circumstances(largest_file=16))
     assert done.code == 5, done.err
-    assert f"{tmp_path / name}: cannot be written: larger than a file may be here (ulimit -f)" in done.err
+    assert f"{tmp_path / name}: cannot be written: file too large (ulimit -f)" in done.err
     assert {path.name: path.read_text() for path in tmp_path.iterdir() if path.is_file()} == {name: "mine"}
 
 

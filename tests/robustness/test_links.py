@@ -95,7 +95,7 @@ def test_the_hosts_files_are_never_taken_for_the_nodes(
     done = run(*(word.format(root=root) for word in COMMANDS[command]))
     assert (done.returncode, done.stdout) == (4, "")
     assert f"is a link to {hosts}" in done.stderr
-    assert "which is not there" in done.stderr
+    assert "which does not exist" in done.stderr
     assert texts(hosts) == before
 
 
@@ -106,7 +106,7 @@ def test_a_link_that_leads_out_of_the_root_is_rejected(command: str, root: Path,
     (root / HOME).symlink_to("../../../disk")
     done = run(*(word.format(root=root) for word in COMMANDS[command]))
     assert (done.returncode, done.stdout) == (4, "")
-    assert f"/{HOME}: is a link to ../../../disk, which leads out of the root" in done.stderr
+    assert f"/{HOME}: is a link to ../../../disk, which points outside the root" in done.stderr
     assert texts(hosts) == before
 
 
@@ -162,7 +162,7 @@ def test_a_linked_configuration_is_read(root: Path, tmp_path: Path) -> None:
     for words in (("config", "show"), ("plan", "-T", "a=1/1"), ("config", "check")):
         gone = run(*words, "-m", str(root))
         assert (gone.returncode, gone.stdout) == (4, ""), words
-        assert f"/{HOME}/config.yaml is a link to /opt/kubelet.yaml, which is not there" in gone.stderr
+        assert f"/{HOME}/config.yaml is a link to /opt/kubelet.yaml, which does not exist" in gone.stderr
         assert "--kubelet-config" in gone.stderr
 
 

@@ -139,10 +139,10 @@ def test_gaps_in_the_log_are_reported(tmp_path: Path) -> None:
     reported = " ".join(sources.warnings)
     assert "does not begin with a start" in reported
     assert (
-        "left out, as their manifests are missing (add them with -f): shop/agent, shop/odd, shop/web"
+        "skipped, as their manifests are missing (add them with -f): shop/agent, shop/odd, shop/web"
         in reported
     )
-    assert "the kubelet gave CPUs to pods that are left out (shop/web: 1,5)" in reported
+    assert "the kubelet gave CPUs to pods that are skipped (shop/web: 1,5)" in reported
     assert "does not mention shop/late" in reported
 
 

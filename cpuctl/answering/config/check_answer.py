@@ -191,7 +191,7 @@ def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     if where.startswith("--") and _OPTIONS.fullmatch(lint.fix):
         options = [_in_flag(*parts) for parts in _OPTION.findall(lint.fix)]
         flags = " ".join(f"{where}={option}" for option in options)
-        lint = replace(lint, fix=flags if len(options) > 1 else options[0])
+        lint = replace(lint, fix=f"set {flags if len(options) > 1 else options[0]}")
     return lint.at(SettingPlace(path_name(lint.place), where))
 
 
@@ -207,7 +207,7 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
 
 
 _OPTION = re.compile(r'([\w-]+): "([^"]*)"(?: or "([^"]*)")?')
-_OPTIONS = re.compile(rf"{_OPTION.pattern}(?:, {_OPTION.pattern})*")
+_OPTIONS = re.compile(rf"set {_OPTION.pattern}(?:, {_OPTION.pattern})*")
 RESERVE = "cpuctl config reserve"
 _PICKING = "CPU Manager, "
 _ENFORCED = {"kubeReservedCgroup": "kube-reserved", "systemReservedCgroup": "system-reserved"}
@@ -329,7 +329,7 @@ def _fix_of_error(text: str) -> str:
     """Return the fix for an error that names neither a setting to correct nor one to remove."""
     if _MANY_NODES in text:
         return (
-            "set topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
+            "set topologyManagerPolicy: none or, from kubelet 1.31 on, set topologyManagerPolicyOptions:"
             ' {max-allowable-numa-nodes: "N"}, where N is the number of NUMA nodes'
         )
     graceless = re.search(_GRACELESS, text)

@@ -34,8 +34,8 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
         meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
         of_flag = origin.kind is OriginKind.FLAG
         if not meant and f"unable to parse {RESERVED}" in error:
-            return f"write {origin.text if of_flag else RESERVED} as a list, such as 0-1"
-        return f"write {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
+            return f"set {origin.text if of_flag else RESERVED} to a list, such as 0-1"
+        return f"set {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
     if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
         return ""
     match path:
@@ -61,14 +61,14 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
 def _renamed(path: tuple[str, ...], meant: str, given: Collection[str]) -> str:
     """Return how to correct the name of a member, unless the right one is given as well."""
     right = path_name((*path[:-1], meant))
-    return f"write {right} in place of {path_name(path)}" if meant and meant not in given else ""
+    return f"use {right} instead of {path_name(path)}" if meant and meant not in given else ""
 
 
 def _written(name: str, value: str) -> str:
     """Write a setting as YAML: digits alone would be a number, which no kubelet reads as text."""
     if not value:
         return ""
-    return f'write {name}: "{value}"' if value.isdigit() else f"write {name}: {value}"
+    return f'set {name}: "{value}"' if value.isdigit() else f"set {name}: {value}"
 
 
 def _as_mask(text: str) -> str:
@@ -99,7 +99,7 @@ def _amount(path: tuple[str, ...], amounts: Mapping[str, str], examples: tuple[s
         return ""
     if _is_amount(meant := text.strip().removesuffix("B"), share=share):
         return _written(path_name(path), meant)
-    return f"write {path_name(path)} as an amount, such as {' or '.join(examples)}"
+    return f"set {path_name(path)} to a quantity, such as {' or '.join(examples)}"
 
 
 def _is_amount(text: str, *, share: bool) -> bool:

@@ -111,7 +111,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
         "every container with such an annotation fails to be created:",
         "unifiedannotations: [cpuset.cpus, cpuset.mems]",
         "Limits: cgroup v2 only; applied at creation only, so shared containers get what is left once all "
-        "of these run; any node that the pod is scheduled to uses the same CPU numbers.",
+        "of these run; the same CPU numbers are used on whichever node the pod is scheduled to.",
         *(f"Already running, so it cannot be changed: {each.full_name}" for each in containers if each.runs),
     )
     return header + (_yaml(*_annotated(annotations)) if annotations else "")
@@ -152,7 +152,7 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
         "Limits: the policy guides placement, but cannot assign specific CPUs. Each balloon has the planned "
         "size and is placed close to the planned CPUs (preferCloseToDevices) if the policy finds these free. "
         "Shared containers get the CPUs of the default balloon, not the planned shared pool.",
-        *(f"Name too long for an annotation, left out: {each.full_name}" for each in own if each not in fits),
+        *(f"Name too long for an annotation, skipped: {each.full_name}" for each in own if each not in fits),
         *(
             f"planned-{number} stands for {each.cpus}: {each.full_name}"
             for number, each in enumerate(fits, 1)
@@ -167,7 +167,7 @@ def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: AR
         "Moves containers to their planned CPUs once they run on this node: shared ones first, so that "
         "the CPUs of the others are free by then.",
         "Limits: takes effect only after containers have started; a kubelet with the static policy writes "
-        "its own sets again in its next reconcile pass, and a restarted container starts over.",
+        "its own sets again in its next reconcile pass, and a restarted container loses the planned CPUs.",
     )
     lines = [header, "set -eu\n", _CRICTL]
     for each in sorted(containers, key=lambda each: each.own):

@@ -60,8 +60,9 @@ def cpu_warnings(node: Node, admission: Admission) -> Iterator[PlanWarning]:
 def _wrapped_memory(admission: Admission) -> Iterator[PlanWarning]:
     name = admission.pod.full_name
     for container, resources in admission.wrapped_memory.items():
+        asked = f"{' and '.join(resources)} {'are' if len(resources) > 1 else 'is'} requested by a container"
         text = (
-            f"pod {name}: {' and '.join(resources)} is requested by a container but not by spec.resources, "
+            f"pod {name}: {asked} but not by spec.resources, "
             f"so what is left for container {container} wraps around: the kubelet records nearly 2^64 bytes"
         )
         yield {"pod": name, "message": text}
@@ -98,7 +99,7 @@ def _lost_text(found: Readmission) -> str:
     if not found.lost:
         return "is running, but this kubelet rejects it, ignoring what it already holds"
     return (
-        f"is running, but this kubelet allocates to it again: {' and '.join(_lost(found))} are "
+        f"is running, but this kubelet allocates resources to it again: {' and '.join(_lost(found))} are "
         "then lost, and at its next start the kubelet rejects its state files"
     )
 

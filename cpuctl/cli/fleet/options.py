@@ -8,7 +8,7 @@ import typer
 from cpuctl import option_names
 from cpuctl.cli.panels import INPUT, OUTPUT
 
-NAMED_AFTER_NODE = "A recording is named after its node: node7.tar.xz, or any name in a directory node7."
+NAMED_AFTER_NODE = "Name each recording after its node: node7.tar.xz, or any name in a directory node7."
 """How a recording and a Node are matched."""
 RecordingsArgument = Annotated[
     list[str],

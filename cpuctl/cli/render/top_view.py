@@ -296,7 +296,7 @@ _KEYS = (
     ("/", "filter containers and pods by name"),
     ("Space", "freeze or resume (pause or play a recording)"),
     ("left, right", "previous or next sample of a recording"),
-    ("w", "write a capture of the node to the current directory"),
+    ("w", "write a recording of the node to the current directory"),
     ("h, ?", "this help"),
     ("q", "quit"),
 )

@@ -70,7 +70,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
             code="numa-node-in-no-mask",
             place=("topologyManagerPolicy",),
             message=f"the kubelet crashes at its first pod: {fault.why}",
-            fix="topologyManagerPolicy: none",
+            fix="set topologyManagerPolicy: none",
         )
     for walk in walks(subject.info, subject.config, subject.gates) if subject.info else ():
         if walk.endless:
@@ -81,7 +81,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
                 place=("memoryManagerPolicy",) if memory else ("topologyManagerPolicy",),
                 message=f"the kubelet's {walk.who} {walk.text}",
                 detected=f"{walk.nodes} NUMA nodes",
-                fix="memoryManagerPolicy: None" if memory else "topologyManagerPolicy: none",
+                fix="set memoryManagerPolicy: None" if memory else "set topologyManagerPolicy: none",
             )
 
 
@@ -101,7 +101,7 @@ def lint_merging(subject: LintSubject) -> Iterator[Lint]:
             place=("topologyManagerPolicy",),
             message=f"the kubelet's Topology Manager would take longer than {time}: it tries up "
             f"to {number} combinations of CPU and memory hints for a Guaranteed pod",
-            fix="topologyManagerPolicy: single-numa-node",
+            fix="set topologyManagerPolicy: single-numa-node",
         )
 
 

@@ -45,7 +45,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
         message=f"a container that requests {count} CPUs gets reserved {named(CPUSet(taken))}, because"
         " cores differ in size; after that the kubelet does not start with its own cpu_manager_state"
         " (kubernetes issue 124066)",
-        fix=f"reserve whole cores: reservedSystemCPUs: {whole}",
+        fix=f"reserve whole cores: set reservedSystemCPUs: {whole}",
     )
 
 
@@ -63,7 +63,8 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
     policy = subject.started.policy if subject.started else None
     reserved = CPUSet(policy.reserved) if policy else CPUSet()
     who = "containers without exclusive CPUs run on them"
-    exclusive = ", and a container that gets several of them has all its threads on one" if policy else ""
+    several = "a container that gets several of them runs all its threads on one of them"
+    exclusive = f", and {several}" if policy else ""
     partitioned = subject.partitioned & _reach(subject)
     for found, why, fix in (
         (subject.machine.isolated, "isolcpus", "remove them from isolcpus"),
@@ -111,17 +112,17 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
                 place=("cpuManagerPolicy",),
                 expected=str(wanted),
                 detected=str(above.cpus),
-                message=f"the control group {above.path}, above {owner}, is limited to CPUs {above.cpus}, but"
+                message=f"the cgroup {above.path}, above {owner}, is limited to CPUs {above.cpus}, but"
                 f" the kubelet also counts {beyond}{_isolated(subject, beyond)}: "
                 + _at_the_end(subject, above),
-                fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop"
-                " the other program that writes to it",
+                fix="give the cgroup these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or "
+                "stop the other program that writes to it",
             )
 
 
 def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
     taken = subject.partitioned & cpus
-    return f" ({taken} are of an isolated partition)" if taken else ""
+    return f" ({taken} belong to an isolated partition)" if taken else ""
 
 
 def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
@@ -160,7 +161,7 @@ def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
                 detected=text,
                 message=f"{text} is a fraction of a byte and counts as {whole} byte{'s' * (whole != 1)}: the"
                 " suffix m means thousandths",
-                fix=f"write {text.removesuffix('m')}Mi, if that was meant" if text.endswith("m") else "",
+                fix=f"set {text[:-1]}Mi, if that is what you meant" if text.endswith("m") else "",
             )
 
 

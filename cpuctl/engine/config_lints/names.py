@@ -30,6 +30,7 @@ from cpuctl.kubelet.policy_options import (
     parse_scale_delay,
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
+from cpuctl.phrases import any_of
 from cpuctl.spelling import MOST_LISTED, nearest, nearest_spelling
 
 _DRIVERS = ("systemd", "cgroupfs")
@@ -59,10 +60,10 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
         severity=Severity.ERROR,
         code="policy-name-case" if by_case else "policy-name",
         place=(field,),
-        expected=meant or " or ".join(names),
+        expected=meant or any_of(names),
         detected=value,
         message=f"unknown value {quoted(value)}" + (" (case-sensitive)" if by_case else ""),
-        fix=f"{field}: {meant or ' or '.join(names)}",
+        fix=f"set {field}: {meant}" if meant else f"set {field} to {any_of(names)}",
     )
 
 
@@ -77,10 +78,10 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
         severity=Severity.WARNING,
         code="cgroup-driver",
         place=("cgroupDriver",),
-        expected=(meant := nearest(value, _DRIVERS)) or " or ".join(_DRIVERS),
+        expected=(meant := nearest(value, _DRIVERS)) or any_of(_DRIVERS),
         detected=value,
         message=message + (", unless the container runtime reports its own" if asks else ""),
-        fix=f"cgroupDriver: {meant or ' or '.join(_DRIVERS)}",
+        fix=f"set cgroupDriver: {meant}" if meant else f"set cgroupDriver to {any_of(_DRIVERS)}",
     )
 
 
@@ -135,7 +136,7 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         expected=meant,
         detected=name,
         message=f"no kubelet version has an option {quoted(name)}",
-        fix=f"write {meant}" if meant else _LEFT_OUT.format(field, name),
+        fix=f"use {meant}" if meant else _LEFT_OUT.format(field, name),
     )
 
 
@@ -163,8 +164,8 @@ def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSub
     if fix.startswith("remove "):
         return fix
     if fix == _SCALE_GATE_ON:
-        return f"featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
-    turned_on = f"featureGates: {{{gate}: true}}"
+        return f"set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
+    turned_on = f"set featureGates: {{{gate}: true}}"
     return f"{turned_on}, and {fix}" if fix else turned_on
 
 
@@ -203,7 +204,7 @@ def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Li
     return Lint(severity=Severity.NOTE, code=_OFF, place=(field, name), message=message)
 
 
-_SCALE_GATE_ON = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
+_SCALE_GATE_ON = f"set featureGates: {{{SCALE_DELAY_GATE}: true}}"
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
@@ -216,7 +217,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         nanoseconds = parse_scale_delay(value, gates)
     except GoError as error:
         severity, code, message = Severity.ERROR, "option-value", str(error)
-        expected, fix = "a duration from 0s to 10s", f'{SCALE_DELAY}: "500ms"'
+        expected, fix = "a duration from 0s to 10s", f'set {SCALE_DELAY}: "500ms"'
         if not gates.enabled(SCALE_DELAY_GATE):
             fix = _SCALE_GATE_ON
     else:
@@ -259,7 +260,7 @@ def _number(field: str, value: str, subject: LintSubject) -> Lint | None:
         expected=f"a number of at least {DEFAULT_MAX_NODES}",
         detected=value,
         message=message,
-        fix=f'{MAX_NODES}: "{nodes}"' if nodes > DEFAULT_MAX_NODES else enough,
+        fix=f'set {MAX_NODES}: "{nodes}"' if nodes > DEFAULT_MAX_NODES else enough,
     )
 
 
@@ -283,7 +284,7 @@ def _no_switch(field: str, name: str, value: str, subject: LintSubject) -> Lint:
         expected="true or false",
         detected=value,
         message=f"option {name} is a boolean, not {quoted(value)}" + "; set each option separately" * listed,
-        fix=", ".join(options),
+        fix="set " + ", ".join(options),
     )
 
 
@@ -346,5 +347,5 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
         expected=meant,
         detected=name,
         message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}{departs}",
-        fix=f"write {meant}" if meant else remove,
+        fix=f"use {meant}" if meant else remove,
     )

@@ -84,7 +84,7 @@ def _split_cores(
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
         message=_share(CPUSet(reserved & split), f"a {core}", f"{core}s", CPUSet(left)),
-        fix=f"{_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
+        fix=f"set {_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
     )
 
 
@@ -163,7 +163,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
         fix = f"remove {balance.kind}"
     else:
         message = f"reservedMemory adds up to {balance.listed} of memory, {_addends(started)}: {off}"
-        fix = f"{'add' if short else 'take off'} {amount}; {_RESERVE}"
+        fix = f"{'add' if short else 'subtract'} {amount}; {_RESERVE}"
     return Lint(
         severity=Severity.ERROR,
         code="reserved-memory-unequal",
@@ -199,8 +199,8 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
                 place=_MEMORY,
                 expected=whole,
                 message=f"the kubelet cannot count the {kind} of NUMA node {item.numa_node} ({amount}): it "
-                "accepts only whole numbers, written without a fraction and with few digits",
-                fix=f"write {whole}" if whole else "",
+                "accepts only a whole number that is written without a fraction and without too many digits",
+                fix=f"set {whole}" if whole else "",
             )
 
 
@@ -222,7 +222,7 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
                 message=f"reserved memory and huge pages take {short} more than NUMA node {node.id} has"
-                ": the kubelet starts, and continues with wrapped numbers",
+                ": the kubelet starts, and continues with values that have wrapped around",
                 fix=f"reserve less on that node; {_RESERVE}",
             )
 

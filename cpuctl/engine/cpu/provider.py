@@ -40,8 +40,8 @@ CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 
 _STAGE = "cpuManagerStart"
 _MISCOUNTED = (
-    "if cores or sockets differ in size (for example, if a CPU is offline), the kubelet may consider some "
-    "free that are not (kubernetes issue 124066)"
+    "if cores or sockets differ in size (for example, if a CPU is offline), the kubelet may treat CPUs "
+    "as free that are not (kubernetes issue 124066)"
 )
 
 

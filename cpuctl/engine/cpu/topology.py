@@ -232,9 +232,9 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
         shared = {mask & topology.cpus for mask in kernel} - {0}
         if shared != kubelet:
             counts = f"{what}: kernel {len(kernel)}, kubelet {len(kubelet)}"
-            yield (
-                counts + _example("the kernel", shared - kubelet) + _example("the kubelet", kubelet - shared)
-            )
+            one = f"{'an' if what.startswith('L') else 'a'} {what.removesuffix('s')}"
+            of_kernel, of_kubelet = shared - kubelet, kubelet - shared
+            yield counts + _example("the kernel", of_kernel, one) + _example("the kubelet", of_kubelet, one)
 
 
 def _verb(cpus: CPUSet) -> str:
@@ -257,11 +257,11 @@ def _distinct_sets(groups: Iterable[CPUSet]) -> set[int]:
     return {group.mask for group in groups if group}
 
 
-def _example(who: str, masks: set[int]) -> str:
+def _example(who: str, masks: set[int], one: str) -> str:
     if not masks:
         return ""
     cpus = CPUSet(min(masks, key=_lowest_bit))
-    return f"; {named(cpus)} {'share one' if len(cpus) > 1 else 'has its own'} only in {who}'s view"
+    return f"; {named(cpus)} {f'share {one}' if len(cpus) > 1 else f'is alone in {one}'} only in {who}'s view"
 
 
 def _lowest_bit(mask: int) -> int:

@@ -34,7 +34,7 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
     tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
         return _too_wide(hints.width, request, tables)
-    requested = f"{SINGLE} only accepts hints of one NUMA node"
+    requested = f"{SINGLE} accepts only hints of one NUMA node"
     if hints.width > 1:
         return (
             Rule.LARGER_THAN_A_NODE,

@@ -77,8 +77,9 @@ def _held(round_: Round, node: Node, pod: StoredPod) -> int:
 def _bound_to(held: int, node: Node, policy: str) -> Blocked:
     nodes = {number for number, cpus in node.topology.numa_nodes.items() if cpus & held}
     rules = {
-        SINGLE: "only accepts hints of one NUMA node",
-        "restricted": "only accepts hints of as few NUMA nodes as would do if they were empty",
+        SINGLE: "accepts only hints of one NUMA node",
+        "restricted": "accepts only hints with the smallest number of NUMA nodes that would be enough if "
+        "empty",
     }
     return Rule.OTHER_ASSIGNMENT, (
         f"it already holds {named(CPUSet(held))}, on {named_nodes(nodes)}, and keeps them; {policy} "
@@ -104,11 +105,11 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
         return Rule.NOT_ENOUGH, f"it requests more {offer.resource} than is free on the node"
     if policy == SINGLE and hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} only accepts hints of one NUMA node, and no node has that much {offer.resource}"
+            f"{SINGLE} accepts only hints of one NUMA node, and no node has that much {offer.resource}"
         )
     if policy == SINGLE:
         return Rule.NO_SINGLE_NODE, (
-            f"{SINGLE} only accepts hints of one NUMA node, and no node has enough {offer.resource} free"
+            f"{SINGLE} accepts only hints of one NUMA node, and no node has enough {offer.resource} free"
         )
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.width, 'NUMA node')} would have enough {offer.resource} when empty, so only sets "
@@ -118,7 +119,8 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
 
 def _disagreement(round_: Round) -> str:
     wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in round_.offers if offer.usable)
-    return f"every provider has hints that the policy accepts, but no set of NUMA nodes in common: {wants}"
+    common = "these have no set of NUMA nodes in common"
+    return f"every provider has hints that the policy accepts, but {common}: {wants}"
 
 
 _SETS_SHOWN = 4
@@ -158,14 +160,14 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     requested = counted(hints.request, "CPU")
     if hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} only accepts hints of one NUMA node, but the request ({requested}) needs at least "
+            f"{SINGLE} accepts only hints of one NUMA node, but the request ({requested}) needs at least "
             f"{hints.width}, even if they are empty"
         )
     if max(hints.free.values()) + hints.reusable >= hints.request:
         return _bound(hints)
     most = max(hints.free, key=lambda node: hints.free[node])
     return Rule.NO_SINGLE_NODE, (
-        f"{SINGLE} only accepts hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no "
+        f"{SINGLE} accepts only hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no "
         f"node has {requested} free: at most {hints.free[most]}, on NUMA node {most}"
     )
 
@@ -312,9 +314,9 @@ def _no_own_resources(container: str, policy: str) -> str:
     how = "without a Topology Manager policy" if no_policy else "with scope container"
     instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
     return (
-        f"{how} the managers only look at containers, {container} has no cpu and memory requests equal to "
-        "its limits, and the Static policy fails when there is no memory to allocate; KEP-5526 says such "
-        f"a container runs in the node's shared pool (workaround: {instead}, or "
+        f"{how}, the managers consider each container separately; container {container} has no cpu and "
+        "memory requests equal to its limits, and the Static policy fails when there is no memory to "
+        f"allocate; KEP-5526 says such a container runs in the node's shared pool (workaround: {instead}, or "
         "give it its own requests equal to limits)"
     )
 

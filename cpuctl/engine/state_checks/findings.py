@@ -12,7 +12,6 @@ from cpuctl.records import Record
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 EXPLAIN = "cpuctl explain"
-REJECTED_AGAIN = "rejected-again"
 REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
 REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}"
 """While a kubelet is down, a pod's entries stay in its files even if the pod is removed."""

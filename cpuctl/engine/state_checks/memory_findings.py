@@ -372,7 +372,7 @@ def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterato
         if table != sound.memory_map[name]
     ]
     if wrong:
-        claim = f"what NUMA node {number} has for pods is not what is unreserved"
+        claim = f"NUMA node {number}: the memory for pods does not match the unreserved memory"
         yield _differing(claim, wrong, "unreserved")
 
 

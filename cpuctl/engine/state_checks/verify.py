@@ -21,7 +21,6 @@ from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, ho
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
 from cpuctl.engine.state_checks.findings import (
     EXPLAIN,
-    REJECTED_AGAIN,
     REMOVE,
     StateFinding,
     StatePlace,
@@ -121,7 +120,7 @@ def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
             name = each.pod.full_name
             yield StateFinding(
                 Severity.WARNING,
-                REJECTED_AGAIN,
+                "rejected-again",
                 StatePlace(CPU_FILE, each.pod.uid),
                 f"{name} is running, but a restarted kubelet rejects it: "
                 f"{each.verdict.reason}: {each.verdict.message}",

@@ -40,7 +40,7 @@ def without_effect(
         message=message,
         expected=meant,
         detected=setting,
-        fix=f"write {meant}" if meant else "",
+        fix=f"use {meant}" if meant else "",
     )
 
 

@@ -72,7 +72,7 @@ _STYLES = (
     ),
     (
         r"^[ \t]*+\[++[\w.\"-]++\]++[ \t]*+$|^[ \t]*+[\w-]++ = ",
-        "this is TOML: of TOML files, only Bottlerocket user data with [settings.kubernetes] is supported",
+        "this is TOML: the only supported TOML is Bottlerocket user data with [settings.kubernetes]",
     ),
 )
 """How other files begin or what they contain, and what to specify instead."""

@@ -238,7 +238,7 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
         found = f"expected a flag, found {strays[0]!r}"
         meant = f"--{strays[0].lstrip('-')}"
         is_flag = "=" in meant and flag_of(meant[2:].partition("=")[0].replace("_", "-"), minor) is not None
-        fix = f"write {meant}" if is_flag else f"remove {strays[0]}"
+        fix = f"use {meant}" if is_flag else f"remove {strays[0]}"
         bad.append(_BadFlagError(f"unknown command {strays[0]}", found, fix, parsing=False))
 
 

@@ -195,6 +195,6 @@ def _findings(content: FormContent) -> Iterator[MachineFinding]:
     missing, left_out = ", ".join(content.missing), ", ".join(content.leaves_out)
     yield note("not-described", "", f"read as {content.form.name}, which does not include {missing}")
     if left_out:
-        yield note("left-out", "", f"this output lacks what {content.form.name} can include: {left_out}")
+        yield note("left-out", "", f"this output does not include what {content.form.name} can: {left_out}")
     yield from (warning("assumed", "", each) for each in content.assumed)
     yield from (note("approximate", "", each) for each in content.notes)

@@ -126,7 +126,7 @@ def _require_mount(path: Path, kind: str) -> None:
     if mount is None or mount.kind != kind:
         found = f"a file system of the type {mount.kind}" if mount else "nothing mounted"
         raise InputError(
-            f"expected the kernel's control groups ({kind}), found {found}",
+            f"expected the kernel's cgroup file system ({kind}), found {found}",
             where=str(path),
             hint="a copy of a node cannot be changed; use -m live for the node itself",
         )
@@ -220,7 +220,7 @@ def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
     """Name groups that exist but cannot be read: v1 writes nothing that they would block."""
     unseen = (each for each in node.files.unreadable if each.path.startswith(f"{at.cpuset}/"))
     for each in islice(unseen, _MOST_UNSEEN):
-        yield f"/{each.path}: {each.reason}: left out"
+        yield f"/{each.path}: {each.reason}: skipped"
 
 
 def _warnings(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> Iterator[str]:

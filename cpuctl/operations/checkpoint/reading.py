@@ -86,7 +86,7 @@ def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
         if state.inspection.state is not None:
             readable[state.file_name] = state
         elif len(states) > 1 and state.file_name in OTHER_FILES:
-            sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
+            sources.warnings.append(f"{state.source}: skipped: {state.inspection.problem}")
         else:
             raise _unreadable(state, name)
     return readable

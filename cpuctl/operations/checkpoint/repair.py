@@ -16,7 +16,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import EXPLAIN, REJECTED_AGAIN, REPAIR
+from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
+_REJECTED_AGAIN = "rejected-again"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
@@ -88,10 +89,10 @@ def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
 
     An explanation of these pods would be made with the files as they are now.
     """
-    if all(each.code != REJECTED_AGAIN for each in verdict.findings):
+    if all(each.code != _REJECTED_AGAIN for each in verdict.findings):
         return verdict
     empty = replace(case, states=(), answers=None).verdict()
-    all_fit = empty.starts and all(each.code != REJECTED_AGAIN for each in empty.findings)
+    all_fit = empty.starts and all(each.code != _REJECTED_AGAIN for each in empty.findings)
     fix = f"{_DRAIN_ALL} instead: then all running pods fit" if all_fit else ""
     findings = (replace(each, fix=fix) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
     return replace(verdict, findings=tuple(findings))

@@ -130,7 +130,7 @@ def require_directory(root: str) -> None:
     except OSError as error:
         raise unreadable(error, root) from None
     if not is_directory:
-        hint = "give the file of a recording as STATE, without a root"
+        hint = "pass the recording as STATE, not as the root"
         raise UsageError("expected a directory, found a file", where=root, hint=hint)
 
 

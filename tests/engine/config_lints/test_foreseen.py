@@ -33,7 +33,7 @@ def test_reserved_cpus_handed_out_on_uneven_cores_and_the_fix() -> None:
     config = static(reserved_system_cpus="0")
     (lint,) = notes("reserved-handed-out", config, UNEVEN)
     assert lint.detected == "0"
-    assert lint.fix == f"reserve whole cores: reservedSystemCPUs: {lint.expected}"
+    assert lint.fix == f"reserve whole cores: set reservedSystemCPUs: {lint.expected}"
     assert not notes("reserved-handed-out", static(reserved_system_cpus=lint.expected), UNEVEN)
 
 
@@ -72,7 +72,7 @@ def test_isolated_partitions_count_only_within_the_cpus_of_pods() -> None:
         assert [lint.detected for lint in found] == reported
         assert all("an isolated partition" in lint.message for lint in found)
         short = [lint for lint in lints if lint.code == "parent-without-cpus"]
-        assert ["(2-5 are of an isolated partition)" in lint.message for lint in short] == [True] * (
+        assert ["(2-5 belong to an isolated partition)" in lint.message for lint in short] == [True] * (
             not reported
         )
 

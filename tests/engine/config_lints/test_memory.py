@@ -56,7 +56,7 @@ KEPT: dict[str, Any] = {
 }
 NOT_KEPT = "of which no setting reserves any"
 SPLIT = "for matching values: cpuctl config reserve"
-INEXACT = "it accepts only whole numbers, written without a fraction and with few digits"
+INEXACT = "it accepts only a whole number that is written without a fraction and without too many digits"
 
 
 def error(code: str, message: str, *, expected: str = "", detected: str = "", fix: str = "") -> Lint:
@@ -83,7 +83,7 @@ NONE_KEPT = error(
     ("reserved", "difference", "fix"),
     [
         ("1Gi", "612Mi is missing", "add 612Mi"),
-        ("2Gi", "412Mi too much", "take off 412Mi"),
+        ("2Gi", "412Mi too much", "subtract 412Mi"),
         ("1715470335", "1 is missing", "add 1"),
     ],
 )
@@ -143,7 +143,7 @@ def test_reserved_memory_alone_keeps_nothing_from_pods() -> None:
         "reservedMemory adds up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
         expected="0",
         detected="1Gi",
-        fix=f"take off 1Gi; {SPLIT}",
+        fix=f"subtract 1Gi; {SPLIT}",
     )
     assert lints((0, {"memory": "1Gi"})) == [unequal, NONE_KEPT]
 
@@ -161,7 +161,7 @@ def test_amounts_that_the_kubelet_cannot_count(written: str, expected: str) -> N
             "inexact",
             f"the kubelet cannot count the memory of NUMA node 1 ({amount}): {INEXACT}",
             expected=expected,
-            fix=f"write {expected}" if expected else "",
+            fix=f"set {expected}" if expected else "",
         )
     ]
 
@@ -171,7 +171,7 @@ def test_more_than_a_node_has() -> None:
         error(
             "overdrawn",
             "reserved memory and huge pages take 28Mi more than NUMA node 0 has: the kubelet"
-            " starts, and continues with wrapped numbers",
+            " starts, and continues with values that have wrapped around",
             expected="3Gi",
             detected="3100Mi",
             fix=f"reserve less on that node; {SPLIT}",

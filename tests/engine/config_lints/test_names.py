@@ -13,7 +13,7 @@ from tests.support.config_lints import CPU, Case, Reported, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 REMOVE = "remove cpuManagerPolicyOptions.align-by-socket"
-GATED = "featureGates: {CPUManagerPolicyAlphaOptions: true}"
+GATED = "set featureGates: {CPUManagerPolicyAlphaOptions: true}"
 NOT_STARTED = "even with this gate, the kubelet would not start"
 MORE_SOCKETS = (
     "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
@@ -31,7 +31,7 @@ CASES = [
         'unknown value "Static" (case-sensitive)',
         expected="static",
         detected="Static",
-        fix="cpuManagerPolicy: static",
+        fix="set cpuManagerPolicy: static",
     ),
     Case(
         "policy-name-case",
@@ -41,7 +41,7 @@ CASES = [
         'unknown value "static" (case-sensitive)',
         expected="Static",
         detected="static",
-        fix="memoryManagerPolicy: Static",
+        fix="set memoryManagerPolicy: Static",
     ),
     Case(
         "policy-name",
@@ -51,7 +51,7 @@ CASES = [
         'unknown value "single-numa"',
         expected="single-numa-node",
         detected="single-numa",
-        fix="topologyManagerPolicy: single-numa-node",
+        fix="set topologyManagerPolicy: single-numa-node",
     ),
     Case(
         "policy-name",
@@ -61,7 +61,7 @@ CASES = [
         'unknown value "xyz"',
         expected="container or pod",
         detected="xyz",
-        fix="topologyManagerScope: container or pod",
+        fix="set topologyManagerScope to container or pod",
     ),
     Case(
         "cgroup-driver",
@@ -72,7 +72,7 @@ CASES = [
         " container runtime reports its own",
         expected="systemd",
         detected="Systemd",
-        fix="cgroupDriver: systemd",
+        fix="set cgroupDriver: systemd",
     ),
     Case(  # close to no name, not even in another case
         "policy-name",
@@ -81,7 +81,7 @@ CASES = [
         Reported(config={"cpu_manager_policy": ""}),
         'unknown value ""',
         expected="none or static",
-        fix="cpuManagerPolicy: none or static",
+        fix="set cpuManagerPolicy to none or static",
     ),
     Case(
         "option-unknown",
@@ -100,7 +100,7 @@ CASES = [
         'no kubelet version has an option "full-pcpu-only"',
         expected="full-pcpus-only",
         detected="full-pcpu-only",
-        fix="write full-pcpus-only",
+        fix="use full-pcpus-only",
     ),
     Case(
         "option-too-new",
@@ -119,7 +119,7 @@ CASES = [
         " CPUManagerPolicyAlphaOptions",
         expected="CPUManagerPolicyAlphaOptions=true",
         detected="CPUManagerPolicyAlphaOptions=false",
-        fix="featureGates: {CPUManagerPolicyAlphaOptions: true}",
+        fix="set featureGates: {CPUManagerPolicyAlphaOptions: true}",
     ),
     *(
         Case(
@@ -145,8 +145,8 @@ CASES = [
             ("single-numa-node", "2s4n8c2t", "true", f"{REMOVE}: {NOT_STARTED}: {INCOMPATIBLE}"),
             ("restricted", "4s2n8c2t", "true", f"{REMOVE}: {NOT_STARTED}: {MORE_SOCKETS}"),
             ("restricted", "2s4n8c2t", "false", f"{REMOVE}: false is the same as leaving it out"),
-            ("restricted", "2s4n8c2t", "yes", f'{GATED}, and align-by-socket: "true"'),
-            ("restricted", "2s4n8c2t", "so", f'{GATED}, and align-by-socket: "true" or "false"'),
+            ("restricted", "2s4n8c2t", "yes", f'{GATED}, and set align-by-socket: "true"'),
+            ("restricted", "2s4n8c2t", "so", f'{GATED}, and set align-by-socket: "true" or "false"'),
             ("restricted", "2s4n8c2t", "off", f"{REMOVE}: false is the same as leaving it out"),
             ("restricted", "4s2n8c2t", "yes", f"{REMOVE}: {NOT_STARTED}: {MORE_SOCKETS}"),
         )
@@ -180,7 +180,7 @@ CASES = [
         'option max-allowable-numa-nodes must be at least 8, found "7"',
         expected="a number of at least 8",
         detected="7",
-        fix='max-allowable-numa-nodes: "12"',
+        fix='set max-allowable-numa-nodes: "12"',
     ),
     Case(
         "option-announced",
@@ -209,7 +209,7 @@ CASES = [
         " InPlacePodVerticalScalingExclusiveCPUs",
         expected="a duration from 0s to 10s",
         detected="5s",
-        fix="featureGates: {InPlacePodVerticalScalingExclusiveCPUs: true}",
+        fix="set featureGates: {InPlacePodVerticalScalingExclusiveCPUs: true}",
     ),
     Case(
         "option-value",
@@ -219,7 +219,7 @@ CASES = [
         'bad value for option "scale-delay-time": 11s is not between 0s and 10s',
         expected="a duration from 0s to 10s",
         detected="11s",
-        fix='scale-delay-time: "500ms"',
+        fix='set scale-delay-time: "500ms"',
     ),
     Case(
         "option-value",
@@ -229,7 +229,7 @@ CASES = [
         'option full-pcpus-only is a boolean, not "yes"',
         expected="true or false",
         detected="yes",
-        fix='full-pcpus-only: "true"',
+        fix='set full-pcpus-only: "true"',
     ),
     Case(
         "option-value",
@@ -239,7 +239,7 @@ CASES = [
         'option full-pcpus-only is a boolean, not "false,align-by-socket=true"; set each option separately',
         expected="true or false",
         detected="false,align-by-socket=true",
-        fix='full-pcpus-only: "false", align-by-socket: "true"',
+        fix='set full-pcpus-only: "false", align-by-socket: "true"',
     ),
     Case(
         "option-off",
@@ -256,7 +256,7 @@ CASES = [
         'kubelet 1.36 has no feature gate "MemoryQOS"',
         expected="MemoryQoS",
         detected="MemoryQOS",
-        fix="write MemoryQoS",
+        fix="use MemoryQoS",
     ),
     Case(
         "gate-unknown",
@@ -294,7 +294,7 @@ CASES = [
         'kubelet 1.36 has no feature gate "MemoryQOS"',
         expected="MemoryQoS",
         detected="MemoryQOS",
-        fix="write MemoryQoS",
+        fix="use MemoryQoS",
     ),
     Case(
         "gate-unverified",
@@ -314,15 +314,15 @@ def test_exactly_one_mistake_is_found(case: Case) -> None:
 @pytest.mark.parametrize(
     ("value", "fix"),
     [
-        ("yes, align-by-socket = true", 'full-pcpus-only: "true", align-by-socket: "true"'),
-        ("true,full-pcpus-only=false", 'full-pcpus-only: "true"'),
-        ("true,strict-cpu-reservation=true", 'full-pcpus-only: "true"'),
-        ("true,align-by-socket=true,align-by-socket=true", 'full-pcpus-only: "true"'),
-        ("true,align-by-socket=true,distribute-cpus-across-numa=maybe", 'full-pcpus-only: "true"'),
-        ("true,=x", 'full-pcpus-only: "true"'),
-        ("true,xyz=true", 'full-pcpus-only: "true"'),
-        ("yes,align-by-socket=b=c", 'full-pcpus-only: "true"'),
-        ("sometimes,align-by-socket=true", 'full-pcpus-only: "true" or "false"'),
+        ("yes, align-by-socket = true", 'set full-pcpus-only: "true", align-by-socket: "true"'),
+        ("true,full-pcpus-only=false", 'set full-pcpus-only: "true"'),
+        ("true,strict-cpu-reservation=true", 'set full-pcpus-only: "true"'),
+        ("true,align-by-socket=true,align-by-socket=true", 'set full-pcpus-only: "true"'),
+        ("true,align-by-socket=true,distribute-cpus-across-numa=maybe", 'set full-pcpus-only: "true"'),
+        ("true,=x", 'set full-pcpus-only: "true"'),
+        ("true,xyz=true", 'set full-pcpus-only: "true"'),
+        ("yes,align-by-socket=b=c", 'set full-pcpus-only: "true"'),
+        ("sometimes,align-by-socket=true", 'set full-pcpus-only: "true" or "false"'),
     ],
 )
 def test_only_options_that_could_be_set_are_listed(value: str, fix: str) -> None:
@@ -336,18 +336,18 @@ def test_a_list_may_not_have_options_of_another_release() -> None:
     value = {"full-pcpus-only": "true,strict-cpu-reservation=true"}
     fixes = {minor: Reported(config=static(value), minor=minor).lints()[0].fix for minor in (31, 36)}
     assert fixes == {
-        31: 'full-pcpus-only: "true"',
-        36: 'full-pcpus-only: "true", strict-cpu-reservation: "true"',
+        31: 'set full-pcpus-only: "true"',
+        36: 'set full-pcpus-only: "true", strict-cpu-reservation: "true"',
     }
 
 
 def test_a_list_of_topology_options_has_those_of_its_field() -> None:
     value = {"prefer-closest-numa-nodes": "true,max-allowable-numa-nodes=9"}
     (found,) = Reported(config=aligned(value)).lints()
-    assert found.fix == 'prefer-closest-numa-nodes: "true", max-allowable-numa-nodes: "9"'
+    assert found.fix == 'set prefer-closest-numa-nodes: "true", max-allowable-numa-nodes: "9"'
     value = {"prefer-closest-numa-nodes": "true,full-pcpus-only=true"}
     (found,) = Reported(config=aligned(value)).lints()
-    assert found.fix == 'prefer-closest-numa-nodes: "true"'
+    assert found.fix == 'set prefer-closest-numa-nodes: "true"'
 
 
 def test_the_number_of_findings_on_unknown_gates_is_limited() -> None:
@@ -362,7 +362,7 @@ def test_the_fix_of_a_topology_option_is_about_that_option() -> None:
     reported = Reported(config={**static(option, feature_gates=gates), **aligned(option)}, minor=31)
     fixes = {lint.place: lint.fix for lint in reported.lints()}
     assert fixes["topologyManagerPolicyOptions", "prefer-closest-numa-nodes"] == (
-        "featureGates: {TopologyManagerPolicyBetaOptions: true}"
+        "set featureGates: {TopologyManagerPolicyBetaOptions: true}"
     )
 
 

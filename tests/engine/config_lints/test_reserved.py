@@ -17,7 +17,7 @@ CASES = [
         "reserved CPU 1 shares a core with CPU 33, which is for pods",
         expected="0-1,32-33",
         detected="0-1,32",
-        fix="reservedSystemCPUs: 0-1,32-33",
+        fix="set reservedSystemCPUs: 0-1,32-33",
     ),
     Case(
         "reserved-splits-core",
@@ -27,7 +27,7 @@ CASES = [
         "reserved CPU 1 shares a core with CPU 33, which is for pods",
         expected="0-1,32-33",
         detected="0-1,32",
-        fix="reservedSystemCPUs: 0-1,32-33, or reserve 4 CPUs in total",
+        fix="set reservedSystemCPUs: 0-1,32-33, or reserve 4 CPUs in total",
     ),
     Case(
         "reserved-splits-core",
@@ -37,7 +37,7 @@ CASES = [
         "reserved CPU 0 shares a core with CPU 32, which is for pods",
         expected="0,32",
         detected="0",
-        fix="reservedSystemCPUs: 0,32, or reserve 2 CPUs in total",
+        fix="set reservedSystemCPUs: 0,32, or reserve 2 CPUs in total",
     ),
     Case(  # reserving the whole core would leave no CPU for pods
         "reserved-splits-core",
@@ -58,7 +58,7 @@ CASES = [
         "reserved CPU 0 shares a performance core with CPU 1, which is for pods",
         expected="0-1",
         detected="0",
-        fix="reservedSystemCPUs: 0-1",
+        fix="set reservedSystemCPUs: 0-1",
     ),
     Case(  # a core of the other kind
         "reserved-splits-core",
@@ -71,7 +71,7 @@ CASES = [
         "reserved CPU 0 shares a core with CPU 1, which is for pods",
         expected="0-1",
         detected="0",
-        fix="reservedSystemCPUs: 0-1",
+        fix="set reservedSystemCPUs: 0-1",
     ),
     Case(
         "reserved-isolated",
@@ -104,7 +104,7 @@ def test_a_list_of_reserved_cpus_overrides_their_number() -> None:
     found = {lint.code: lint for lint in reported.lints()}
     assert found.keys() == {"reserved-count-overridden", "reserved-splits-core"}
     assert found["reserved-splits-core"].place == ("reservedSystemCPUs",)
-    assert found["reserved-splits-core"].fix == "reservedSystemCPUs: 0-1,32-33"
+    assert found["reserved-splits-core"].fix == "set reservedSystemCPUs: 0-1,32-33"
 
 
 @pytest.mark.parametrize(

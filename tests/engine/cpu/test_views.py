@@ -70,9 +70,11 @@ def reported(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
 def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
     """Each difference has the counts, and the first CPUs that only one side groups."""
     (text,) = reported(cores)
+    one = {"NUMA nodes": "a NUMA node", "sockets": "a socket", "cores": "a core", "L3 caches": "an L3 cache"}
+    which = one[what.partition(":")[0]]
     assert text == (
-        f"{what}; CPUs {kernel} share one only in the kernel's view; "
-        f"CPUs {kubelet} share one only in the kubelet's view"
+        f"{what}; CPUs {kernel} share {which} only in the kernel's view; "
+        f"CPUs {kubelet} share {which} only in the kubelet's view"
     )
 
 
@@ -96,8 +98,8 @@ def test_a_single_cpu_is_reported_as_separated() -> None:
         [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
     )
     assert text == (
-        "cores: kernel 4, kubelet 5; CPUs 6-7 share one only in the kernel's view; "
-        "CPU 6 has its own only in the kubelet's view"
+        "cores: kernel 4, kubelet 5; CPUs 6-7 share a core only in the kernel's view; "
+        "CPU 6 is alone in a core only in the kubelet's view"
     )
 
 
@@ -111,9 +113,9 @@ def test_groups_that_one_side_does_not_have_are_reported_for_the_other_only() ->
     """Without a cache the kubelet uses the socket as one."""
     uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
     assert reported(uncached, replace(MACHINE, caches=())) == [
-        "L3 caches: kernel 0, kubelet 2; CPUs 0-3 share one only in the kubelet's view"
+        "L3 caches: kernel 0, kubelet 2; CPUs 0-3 share an L3 cache only in the kubelet's view"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
     assert reported(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
-        "L3 caches: kernel 3, kubelet 2; CPUs 0-1 share one only in the kernel's view"
+        "L3 caches: kernel 3, kubelet 2; CPUs 0-1 share an L3 cache only in the kernel's view"
     ]

@@ -22,7 +22,7 @@ CASES = [
         UNKNOWN,
         [
             "warning uncountable-memory spec.containers[0].resources.requests[memory]: with "
-            f"memoryManagerPolicy Static, the kubelet rejects this notation: {NOT_COUNTED} | write 1536Mi"
+            f"memoryManagerPolicy Static, the kubelet rejects this notation: {NOT_COUNTED} | use 1536Mi"
         ],
     ),
     Case(
@@ -31,7 +31,7 @@ CASES = [
         UNKNOWN._replace(memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
-            f" {NOT_COUNTED} | write 1"
+            f" {NOT_COUNTED} | use 1"
         ],
     ),
     Case(
@@ -59,7 +59,7 @@ CASES = [
             UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
             [
                 f"error uncountable-memory spec.containers[0].resources.requests[{name}]: UnexpectedAdmissionError:"
-                f" {NOT_COUNTED} | write {better}"
+                f" {NOT_COUNTED} | use {better}"
             ],
         )
         for name, requested, better in (
@@ -74,7 +74,7 @@ CASES = [
         UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
-            f" {NOT_COUNTED} | write 1536Mi"
+            f" {NOT_COUNTED} | use 1536Mi"
         ],
     ),
 ]

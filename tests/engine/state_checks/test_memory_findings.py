@@ -216,7 +216,8 @@ def free_pages(count: int) -> StateFinding:
 def for_pods(node: int, resource: str, was: int, should: int, written: str) -> StateFinding:
     return replace(
         sums(node),
-        message=f"what NUMA node {node} has for pods is not what is unreserved: {resource} {written}",
+        message=f"NUMA node {node}: the memory for pods does not match the unreserved memory: {resource} "
+        f"{written}",
         detected=f"{resource} {was}",
         expected=f"{resource} {should}",
     )

@@ -238,7 +238,7 @@ def test_what_is_done(case: Case) -> None:
 
 DRAIN = "drain the node and delete the file"
 REMOVE = (
-    f"{DRAIN}, or remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE"
+    f"{DRAIN}, or remove from the node the pods that do not fit, then cpuctl checkpoint repair --pods FILE"
 )
 
 

@@ -41,10 +41,10 @@ from cpuctl.kubelet.foreign.reading import read_foreign
             "version: v1alpha1\nmachine:\n  type: worker\n",
             "Talos machine configuration has no machine.kubelet",
         ),
-        ("version = 2\n[plugins]\n", "this is TOML: of TOML files, only Bottlerocket user data"),
+        ("version = 2\n[plugins]\n", "this is TOML: the only supported TOML is Bottlerocket user data"),
         (
             "[settings.host-containers.admin]\nenabled = true\n",
-            "this is TOML: of TOML files, only Bottlerocket user data",
+            "this is TOML: the only supported TOML is Bottlerocket user data",
         ),
         ("cpuManagerPolicy: static\n", "its --config flag"),
     ],

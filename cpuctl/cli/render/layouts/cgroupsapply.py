@@ -87,7 +87,7 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     summary, result = document["summary"], document["result"]
     if document["writes"]:
         yield Cell(
-            f"{counted(summary['writes'], 'write')} to {counted(summary['groups'], 'control group')} for "
+            f"{counted(summary['writes'], 'write')} to {counted(summary['groups'], 'cgroup')} for "
             f"{counted(summary['containers'], 'container')} (cgroup v{document['cgroupVersion']})"
         )
     if result and result["failure"]:

@@ -126,8 +126,9 @@ def _copies(command: str) -> Iterator[Cell]:
     words = command.replace("@", "").split()
     if names := [name for name in ("FILE", "DIR") if name in words]:
         files = "the files" if words.count("FILE") > 1 else "the file"
-        given = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
-        yield Cell(f"{', '.join(names)}: {given} given here, copied to the node")
+        used = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
+        copies = "copies" if " and " in used or used == "the files" else "a copy"
+        yield Cell(f"{', '.join(names)}: {copies}, on the node, of {used} used here")
 
 
 def _is_new(document: answers.CheckpointChange) -> bool:

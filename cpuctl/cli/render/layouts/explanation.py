@@ -339,7 +339,7 @@ def _hints(offer: ProviderOffer) -> str:
     if offer["status"] in _STATUS_TEXTS:
         return _STATUS_TEXTS[offer["status"]]
     if offer["hints"] is None:
-        return f"all of {counted(offer['narrowest'], 'node')} or more with enough"
+        return f"any {counted(offer['narrowest'], 'node')} or more with enough free"
     nodes = (hint["numaNodes"] for hint in offer["hints"])
     return braced("any" if each is None else each for each in nodes)
 
@@ -350,7 +350,7 @@ def _preferred(offer: ProviderOffer) -> str:
     if offer["hints"] is None:
         # Under single-numa-node, the answer lists the preferred sets of one node; there may be wider ones.
         listed = offer["usable"] if offer["width"] == 1 else None
-        return f"of {counted(offer['width'], 'node')}" if listed is None else braced(listed) or "-"
+        return f"any {counted(offer['width'], 'node')}" if listed is None else braced(listed) or "-"
     sets = {hint["numaNodes"] for hint in offer["hints"] if hint["preferred"]}
     return braced(sorted(filter(None, sets), key=_by_size)) or "-"
 

@@ -46,7 +46,8 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
         yield _table(shown)
         if any("plugin" in pod for pod in shown):
             yield Lines.of(
-                "PLUGIN: how many nodes the scheduler plugin filters out, or if it agrees with the kubelet."
+                "PLUGIN: how many nodes the scheduler plugin filters out, or whether it agrees with the "
+                "kubelet."
             )
     recorded = [node for node in document["nodes"] if node["source"]]
     if kept := tuple(
@@ -72,9 +73,10 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
         node = next(rejected, None) or "NODE"
         yield from running_pods(command, node)
         if others := document.get("nextAlsoPlans"):
-            yield Cell(f"It also plans pods that are not on {node} here: {few(others)}")
+            added = f"That command also includes pods that this plan does not have on {node}"
+            yield Cell(f"{added}: {few(others)}")
         if others := document.get("nextLeavesOut"):
-            yield Cell(f"It leaves out pods that are on {node} here: {few(others)}")
+            yield Cell(f"That command does not include pods that this plan has on {node}: {few(others)}")
     elif "" in unreadable_hints(document["nodes"]):
         yield record_again()
     elif summary["pending"]:
@@ -97,15 +99,15 @@ def _why(pod: FleetPod, *, several: bool = False) -> str:
         problem = pod.get("claimProblem", "")
         go, do = ("go", "do") if several else ("goes", "does")
         return f"{go} to {pod['node']}" + (f" and {do} not start: {problem}" if problem else "")
-    return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
+    return _reason(pod, f" on {pod['node']}" if pod["node"] else "")
 
 
-def _reason(pod: FleetPod | DaemonSetOutcome) -> str:
+def _reason(pod: FleetPod | DaemonSetOutcome, where: str = "") -> str:
     if pod["outcome"] == "Pending":
-        return f"pending: {pod['message']}"
+        return f"pending{where}: {pod['message']}"
     if pod["outcome"] in _UNREFUSED:
-        return _STYLES[pod["outcome"]].word
-    return f"{PODS[pod['outcome']].word}: {rejection_text(_refusal(pod))}"
+        return f"{_STYLES[pod['outcome']].word}{where}"
+    return f"{PODS[pod['outcome']].word}{where}: {rejection_text(_refusal(pod))}"
 
 
 def _refusal(pod: FleetPod | DaemonSetOutcome) -> Refusal:
@@ -156,7 +158,7 @@ def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
         for outcome, count in counts.items()
         if count or outcome == "Admitted"
     ]
-    for names, words in ((daemon_set["running"], "already running"), (daemon_set["excluded"], "left out")):
+    for names, words in ((daemon_set["running"], "already running"), (daemon_set["excluded"], "skipped")):
         if names:
             parts.append(f"{len(names)} {words} ({few(names)})")
     yield Cell(

@@ -155,19 +155,19 @@ def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
                 shown = changes if wide else changes[:_CHANGES_SHOWN]
                 more = f"; {len(changes) - len(shown)} more (-o wide)" if len(changes) > len(shown) else ""
                 yield Cell(
-                    f"  {container['name']} qualifies for {cpus} with {'; '.join(map(_change, shown))}{more}"
+                    f"  fix, for {cpus} of {container['name']}: {'; '.join(map(_change, shown))}{more}"
                 )
 
 
 def _change(change: Change) -> str:
     if change["after"] is None:
-        return f"no {change['path']}"
+        return f"remove {change['path']}"
     note = f"now {change['before']}" if change["before"] is not None else "now none"
     if change["anyAmount"]:
         # Other containers only need a limit, for which the example is a part of a CPU.
         whole = change["path"].endswith(".cpu") and change["after"].isdigit()
         note = "any whole number" if whole else "any amount"
-    return f"{change['path']} {change['after']} ({note})"
+    return f"set {change['path']} to {change['after']} ({note})"
 
 
 def _readers(readers: Sequence[Read]) -> Table:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Why = Callable[[Refusal], str]
 
 _LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
-    "numaNode": "in one NUMA node",
-    "uncoreCache": "in one L3",
+    "numaNode": "on one NUMA node",
+    "uncoreCache": "on one L3",
     "core": "on entirely free cores",
 }
 

@@ -147,7 +147,7 @@ def _without_success(search: Search, wanted: str) -> str:
         return f"not {wanted} in {counted(search['runs'], 'run')}"
     never = f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
     if settings := search["notStarted"]:
-        never += f"; with {few(settings)}, the kubelet would not start on its state files"
+        never += f"; with {few(settings)}, the kubelet would not start with its state files"
     return never
 
 

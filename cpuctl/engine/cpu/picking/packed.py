@@ -200,7 +200,7 @@ def _steps(
         case Spread.BY_NUMBER:
             yield "single CPUs, by number in each socket", picker.take_by_number
         case Spread.OVER_CORES:
-            yield "single CPUs, round the cores of each socket", picker.take_over_cores
+            yield "single CPUs, from the cores of each socket in turn", picker.take_over_cores
 
 
 class _Picker:

@@ -232,7 +232,11 @@ class Reported:
         Reported(TWO_CACHES, "0,8", 10, [("uncore caches", "1,4-7,9,12-15")], prefer_uncore=True),
         Reported(ADJACENT, "", 5, [("single CPUs, by number in each socket", "0-4")], Spread.BY_NUMBER),
         Reported(
-            ADJACENT, "", 5, [("single CPUs, round the cores of each socket", "0-2,4,6")], Spread.OVER_CORES
+            ADJACENT,
+            "",
+            5,
+            [("single CPUs, from the cores of each socket in turn", "0-2,4,6")],
+            Spread.OVER_CORES,
         ),
     ],
     ids=lambda case: case.want[0][0],

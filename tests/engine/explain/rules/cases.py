@@ -87,7 +87,7 @@ CASES = [
     Case(
         "larger than a node",
         Rule.LARGER_THAN_A_NODE,
-        "single-numa-node only accepts hints of one NUMA node, but "
+        "single-numa-node accepts only hints of one NUMA node, but "
         "the request (9 CPUs) needs at least 2, even if they are empty",
         TWO_NODES,
         (named("a", whole(9)),),
@@ -96,7 +96,7 @@ CASES = [
     Case(
         "not free on any single node",
         Rule.NO_SINGLE_NODE,
-        "single-numa-node only accepts hints of one NUMA node; 7 CPUs are free, but "
+        "single-numa-node accepts only hints of one NUMA node; 7 CPUs are free, but "
         "no node has 6 CPUs free: at most 4, on NUMA node 1",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
@@ -105,8 +105,8 @@ CASES = [
     Case(
         "CPUs need one node and memory two",
         Rule.MASK_INEQUALITY,
-        "every provider has hints that the policy accepts, but no set of NUMA nodes in common: cpu "
-        "NUMA node 0 or NUMA node 1; memory NUMA nodes 0-1",
+        "every provider has hints that the policy accepts, but these have no set of NUMA nodes in "
+        "common: cpu NUMA node 0 or NUMA node 1; memory NUMA nodes 0-1",
         WITH_MEMORY,
         (named("a", whole(2, memory="12Gi")),),
         RESTRICTED | memory_config(),
@@ -132,7 +132,7 @@ CASES = [
     Case(
         "no node has the memory",
         Rule.NO_SINGLE_NODE,
-        "single-numa-node only accepts hints of one NUMA node, but none has 5Gi of memory free: 3Gi of "
+        "single-numa-node accepts only hints of one NUMA node, but none has 5Gi of memory free: 3Gi of "
         "memory on node 0, 1Gi of memory on node 1, 3Gi of memory on node 2, 3Gi of memory on node 3",
         with_memory(FOUR_NODES, 4, 10, 4, 4),
         (named("a", whole(1, memory="8Gi")), named("b", whole(1, memory="5Gi"))),
@@ -208,9 +208,10 @@ CASES = [
     Case(
         "a divided pod's container without its own resources",
         Rule.NO_OWN_RESOURCES,
-        "with scope container the managers only look at containers, log has no cpu and memory requests "
-        "equal to its limits, and the Static policy fails when there is no memory to allocate; "
-        "KEP-5526 says such a container runs in the node's shared pool (workaround: topologyManagerScope "
+        "with scope container, the managers consider each container separately; container log has no cpu and "
+        "memory requests equal to its limits, and the Static policy fails when there is no memory to "
+        "allocate; KEP-5526 says such a container runs in the node's shared pool (workaround: "
+        "topologyManagerScope "
         "pod, or give it its own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
@@ -221,9 +222,10 @@ CASES = [
     Case(
         "the same without a Topology Manager policy",
         Rule.NO_OWN_RESOURCES,
-        "without a Topology Manager policy the managers only look at containers, log has no cpu and "
-        "memory requests equal to its limits, and the Static policy fails when there is no memory to "
-        "allocate; KEP-5526 says such a container runs in the node's shared pool (workaround: a Topology "
+        "without a Topology Manager policy, the managers consider each container separately; container log "
+        "has no cpu and memory requests equal to its limits, and the Static policy fails when there is "
+        "no memory to allocate; KEP-5526 says such a container runs in the node's shared pool (workaround: "
+        "a Topology "
         "Manager policy with scope pod, or give it its own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),

@@ -36,7 +36,7 @@ class Case:
 
 
 SINGLE = "single-numa-node"
-ALONE = f"{SINGLE} only accepts hints of one NUMA node"
+ALONE = f"{SINGLE} accepts only hints of one NUMA node"
 CASES = [
     Case(
         "more than all nodes have",

@@ -105,7 +105,7 @@ def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
 
 
 WIDE = "would have enough example.com/card when empty, so only sets of that size are preferred"
-ALONE = "single-numa-node only accepts hints of one NUMA node, and no node has"
+ALONE = "single-numa-node accepts only hints of one NUMA node, and no node has"
 IMPOSSIBLE = "it requests more example.com/card than is free on the node"
 
 
@@ -144,7 +144,7 @@ def test_providers_that_want_different_nodes_disagree() -> None:
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,
-        why="every provider has hints that the policy accepts, but no set of NUMA nodes in "
+        why="every provider has hints that the policy accepts, but these have no set of NUMA nodes in "
         "common: cpu NUMA node 0 or NUMA node 4 or NUMA nodes 0-1; memory NUMA nodes 0-3",
         container="main",
     )

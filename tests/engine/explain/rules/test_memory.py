@@ -56,7 +56,7 @@ class Case:
         return {name: amount * GIB for name, amount in self.gib.items()}
 
 
-ALONE = "single-numa-node only accepts hints of one NUMA node"
+ALONE = "single-numa-node accepts only hints of one NUMA node"
 HINTS = [
     Case(
         "more than a node can have",

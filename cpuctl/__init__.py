@@ -23,7 +23,7 @@ __all__ = [
     "PodView",
     "Policy",
     "PolicyError",
-    "Refusal",
+    "Rejection",
     "ResizeDecision",
     "Topology",
     "Usage",

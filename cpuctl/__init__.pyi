@@ -24,7 +24,7 @@ from cpuctl.policies.model import ContainerView as ContainerView
 from cpuctl.policies.model import Holder as Holder
 from cpuctl.policies.model import PodView as PodView
 from cpuctl.policies.model import Policy as Policy
-from cpuctl.policies.model import Refusal as Refusal
+from cpuctl.policies.model import Rejection as Rejection
 from cpuctl.policies.model import Topology as Topology
 from cpuctl.policies.model import Usage as Usage
 from cpuctl.policies.model import View as View

@@ -41,7 +41,7 @@ NAMES = {
     "PodView": "containers cpus name namespace priority qos uid",
     "Policy": "alignment allocate choices deallocate filter post_filter pre_score score select sort source",
     "PolicyError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
-    "Refusal": "",
+    "Rejection": "",
     "ResizeDecision": "answer cpus message outcome pod reason",
     "Topology": "cores cpus cpus_per_core cpus_per_socket cpus_per_uncore_cache distances numa_first "
     "numa_nodes sockets uncore_caches",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.reserve_answer import reserved_memory_answer, snippet_text
 from cpuctl.answering.config.starts import fix_answer, not_started_answer
-from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
+from cpuctl.answering.plan.plan_answer import cpu_list, rejection_answer, verdict_answer
 from cpuctl.answering.plan.plan_document import planning_header, policy_answer
 from cpuctl.engine.capacity.defragment import LargestMoves, Moves, Step
 from cpuctl.golang.conversions import reads_true
@@ -181,7 +181,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
     found, moves = done.found, done.moves
     obstacle: answers.WhyNotPart = {}
     if moves is not None and moves.why_not is not None:
-        obstacle = {"whyNot": refusal_answer(moves.why_not)}
+        obstacle = {"whyNot": rejection_answer(moves.why_not)}
     following: answers.NextMove = {}
     if isinstance(found, Moves) and found.steps is None:
         from cpuctl.operations.command_lines import planning_command

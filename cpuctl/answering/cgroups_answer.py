@@ -158,7 +158,7 @@ def apply_document(
 
 def _outcome(prepared: PreparedWrites, outcome: Outcome | None) -> answers.ApplyOutcome:
     if prepared.objections:
-        return "Refused"
+        return "Rejected"
     if not prepared.writes:
         return "Clean"
     if outcome is None:

@@ -239,7 +239,7 @@ class _Reporter:
             self.sources.entries.update(sources.entries)
             if document["files"]:
                 return document
-            if document["start"]["outcome"] in ("Refused", "KubeletFault"):
+            if document["start"]["outcome"] in ("Rejected", "KubeletFault"):
                 self._misses("state", "the kubelet exits before it reads its state files")
             else:
                 self._misses("state", _NO_STATE if may_lack_states(self.source) else _NO_STATE_HERE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict, final
 
-from cpuctl.answers.decisions import Refusal, Verdict
+from cpuctl.answers.decisions import Rejection, Verdict
 from cpuctl.answers.start import NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
 
@@ -174,7 +174,7 @@ class LargestPod(TypedDict):
 
 
 class WhyNotPart(TypedDict, total=False):
-    whyNot: Refusal
+    whyNot: Rejection
     """Why no move helps."""
 
 

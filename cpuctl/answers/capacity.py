@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict, final
 
-from cpuctl.answers.decisions import Refusal, Verdict
+from cpuctl.answers.decisions import Rejection, Verdict
 from cpuctl.answers.start import NotStarted, Started
 from cpuctl.answers.values import Bounds, Count, CPUList, TopologyPolicy
 
@@ -23,7 +23,7 @@ class Repeat(TypedDict):
     """The number of pods at which max ended, if no pod stopped it."""
 
 
-class StoppedPod(Refusal):
+class StoppedPod(Rejection):
     pod: str
 
 
@@ -32,7 +32,7 @@ class Copies(TypedDict):
     """Pods that differ only in their names."""
     fits: Count | None
     """How many more pods of this kind the node admits; null if unknown."""
-    stop: Refusal | None
+    stop: Rejection | None
     """Why one more pod does not fit; null if that was not tried."""
 
 
@@ -59,7 +59,7 @@ class LargestNotStarted(_UnderPolicy):
 LargestRequest = LargestFitting | LargestNotStarted
 
 
-class LargerRequest(Refusal):
+class LargerRequest(Rejection):
     cpus: Count
 
 
@@ -136,7 +136,7 @@ class Remedy(_Rejected, Trial, Verdict):
     """
 
 
-class NoRemedy(_Rejected, Trial, Refusal):
+class NoRemedy(_Rejected, Trial, Rejection):
     """The node rejects pods of this kind even without other pods, for this reason."""
 
     remedy: Literal["impossible"]

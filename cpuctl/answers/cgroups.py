@@ -85,8 +85,8 @@ class CgroupsApply(NewPlanPart):
 
 
 ApplyOutcome = Annotated[
-    Literal["Clean", "Planned", "Refused", "Applied", "Undone", "NotRestored"],
-    "Clean: there is nothing to write. Planned: a dry run. Refused: for the reasons listed; nothing is "
+    Literal["Clean", "Planned", "Rejected", "Applied", "Undone", "NotRestored"],
+    "Clean: there is nothing to write. Planned: a dry run. Rejected: for the reasons listed; nothing is "
     "written. Applied: written, in effect, and not rewritten by anything else. Undone: the change failed, "
     "and everything was restored. NotRestored: the change failed, and something could not be restored.",
 ]

@@ -285,10 +285,10 @@ class CheckpointChange(LoadedKubelet, NextPart):
     apiVersion: ApiVersion
     kind: Literal["CheckpointChange"]
     sources: Sources
-    outcome: Literal["Changed", "Unchanged", "Refused"]
+    outcome: Literal["Changed", "Unchanged", "Rejected"]
     files: list[ChangedFile]
     proof: Proof | None
-    """Whether the kubelet starts with these files, refused ones unchanged; null if the node is unknown."""
+    """Whether the kubelet starts with these files, rejected ones unchanged; null if the node is unknown."""
     kubelets: list[RunningKubelet]
     """Running kubelets that use these files."""
     written: bool
@@ -298,7 +298,7 @@ class ChangedFile(Difference):
     file: StateFileName
     source: str | None
     """Null for a new file."""
-    outcome: Literal["changed", "unchanged", "refused"]
+    outcome: Literal["changed", "unchanged", "rejected"]
     reason: str
     """Why the file cannot be changed."""
     fix: str
@@ -365,11 +365,11 @@ class VerifiedFile(StateFile):
     verdict: FileVerdict
 
 
-class UnrefusedFile(TypedDict):
+class AcceptedFile(TypedDict):
     outcome: Literal["Accepted", "NotReached", "NotRead", "Skipped"]
 
 
-FileVerdict = UnrefusedFile | NotStarted
+FileVerdict = AcceptedFile | NotStarted
 
 
 class MemoryDrift(TypedDict):
@@ -420,7 +420,7 @@ class Format(TypedDict):
 
 class FormatReader(TypedDict):
     kubelet: str
-    outcome: Literal["reads", "readsPartly", "refuses"]
+    outcome: Literal["reads", "readsPartly", "rejects"]
     error: str
     """The kubelet's own error message."""
     lost: list[str]

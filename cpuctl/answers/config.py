@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
-from cpuctl.answers.start import KubeletFault, NextPart, SettingPlace, SettingToFix, Start, StartRefused
+from cpuctl.answers.start import KubeletFault, NextPart, SettingPlace, SettingToFix, Start, StartRejected
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import (
     Amount,
@@ -116,7 +116,7 @@ class ConfigInForce(Header, ShownPools):
     """One entry for each scalar, list or empty mapping."""
     featureGates: list[FeatureGate]
     """Gates of this release that resource managers depend on."""
-    reservation: Reservation | RefusedReservation
+    reservation: Reservation | RejectedReservation
     start: Start
     """Whether a kubelet with these settings would start on this machine without state files."""
     warnings: list[ConfigWarning]
@@ -128,7 +128,7 @@ class UnloadedConfig(Header):
 
     apiVersion: ApiVersion
     kind: Literal["ConfigShow"]
-    start: StartRefused | KubeletFault
+    start: StartRejected | KubeletFault
 
 
 ConfigShow = Annotated[
@@ -165,7 +165,7 @@ class FeatureGate(GateStage):
 
 
 @final
-class RefusedReservation(TypedDict):
+class RejectedReservation(TypedDict):
     error: str
     """The kubelet's own error message."""
 
@@ -231,7 +231,7 @@ class Proposed(_Reserving):
 
 @final
 class Unproposed(_Reserving):
-    refusal: Refusal
+    rejection: Rejection
 
 
 ConfigReserve = Annotated[
@@ -307,7 +307,7 @@ class _Stumbling(TypedDict, total=False):
     """Other errors that keep the kubelet from starting."""
 
 
-class Refusal(_Stumbling, NextPart):
+class Rejection(_Stumbling, NextPart):
     why: str
 
 
@@ -324,7 +324,7 @@ class ChangedPods(TypedDict, total=False):
 
     Only if pods are given.
     """
-    refusedByBoth: list[PodChange]
+    rejectedByBoth: list[PodChange]
     """Other pods, which neither kubelet admits, for the same reason; amounts in its messages may differ."""
     podsDiff: str
     """The command that compares what is not compared here: QoS classes, cgroups and OOM scores."""

@@ -21,11 +21,11 @@ from cpuctl.answers.values import (
 )
 
 Outcome = Literal["Admitted", "Rejected", "Forbidden", "Pending", "KubeletFault", "Undetermined"]
-RefusedOutcome = Literal["Rejected", "Forbidden", "Pending", "KubeletFault", "Undetermined"]
+RejectedOutcome = Literal["Rejected", "Forbidden", "Pending", "KubeletFault", "Undetermined"]
 _SAYS_WHY = Requires(
     (
         ("Rejected", ("reason", "message")),
-        ("Forbidden", ("message", "refusals")),
+        ("Forbidden", ("message", "rejections")),
         ("Pending", ("message",)),
         ("KubeletFault", ("fault", "where", "why")),
         ("Undetermined", ("why",)),
@@ -41,7 +41,7 @@ class Reasons(TypedDict, total=False):
     message: str
     """The kubelet's message; for the outcome Pending, why the scheduler cannot satisfy a claim or the
     driver keeps the pod from starting."""
-    refusals: list[str]
+    rejections: list[str]
     """For the outcome Forbidden: the API server's messages, in its order."""
     container: str
     """The container that was rejected."""
@@ -63,10 +63,10 @@ class Verdict(Reasons):
     outcome: Annotated[Outcome, _SAYS_WHY]
 
 
-class Refusal(Reasons):
+class Rejection(Reasons):
     """Why a pod is not admitted."""
 
-    outcome: Annotated[RefusedOutcome, _SAYS_WHY]
+    outcome: Annotated[RejectedOutcome, _SAYS_WHY]
 
 
 class ScopePart(TypedDict, total=False):

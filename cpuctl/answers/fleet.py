@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
-from cpuctl.answers.decisions import Reasons, Refusal
+from cpuctl.answers.decisions import Reasons, Rejection
 from cpuctl.answers.start import FleetNextPart, NextPart, PolicyPart, Start
 from cpuctl.answers.values import (
     ApiVersion,
@@ -209,7 +209,7 @@ _SAYS_WHY = Requires(
     (
         ("Pending", ("message",)),
         ("Rejected", ("reason", "message")),
-        ("Forbidden", ("message", "refusals")),
+        ("Forbidden", ("message", "rejections")),
         ("KubeletFault", ("fault", "where", "why")),
         ("Undetermined", ("why",)),
     )
@@ -229,7 +229,7 @@ class ScheduledPod(TypedDict):
     outcome: Literal["Scheduled"]
 
 
-FleetOutcome = PendingPod | AdmittedPod | ScheduledPod | Refusal
+FleetOutcome = PendingPod | AdmittedPod | ScheduledPod | Rejection
 
 
 class FilteredByPlugin(TypedDict):

@@ -52,7 +52,7 @@ class ViewHeader(TypedDict):
 
 
 class ApiServerVerdict(TypedDict):
-    refusals: list[str]
+    rejections: list[str]
 
 
 class NotRejected(TypedDict):
@@ -232,7 +232,7 @@ class PodFacts(TypedDict):
 class QuotaCharge(TypedDict):
     quota: str
     charged: dict[str, str]
-    refusals: list[str]
+    rejections: list[str]
 
 
 class Pod(PodFacts):

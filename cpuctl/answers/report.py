@@ -28,7 +28,7 @@ class UnknownPart(TypedDict):
 class ReportSummary(FindingCounts):
     """The findings of all parts, and what is unknown."""
 
-    start: Literal["Started", "Refused", "KubeletFault", "Undetermined"]
+    start: Literal["Started", "Rejected", "KubeletFault", "Undetermined"]
     """Whether the kubelet would start on this machine with its state files."""
     notAdmitted: Count | None
     """Given pods that are not admitted; null if none were given or no kubelet starts."""

@@ -33,8 +33,8 @@ class Remedy(TypedDict, total=False):
     """What to do about a configuration that the kubelet cannot load."""
 
 
-class StartRefused(Remedy):
-    outcome: Literal["Refused"]
+class StartRejected(Remedy):
+    outcome: Literal["Rejected"]
     stage: str
     error: str
     """The kubelet's own error message."""
@@ -54,8 +54,8 @@ class Undetermined(TypedDict):
     why: str
 
 
-NotStarted = StartRefused | KubeletFault | Undetermined
-Start = Started | StartRefused | KubeletFault | Undetermined
+NotStarted = StartRejected | KubeletFault | Undetermined
+Start = Started | StartRejected | KubeletFault | Undetermined
 
 
 class PolicyInPlace(TypedDict):

@@ -1,7 +1,8 @@
 """Outcomes of pods, resizes, starts and state files: one word and one colour each, in all output.
 
 A pod is *rejected*, as the kubelet writes into its status ("Pod was rejected"), or by an API server; a
-kubelet *refuses* files and settings, and does not start.
+kubelet also *rejects* files and settings, and then does not start: the outcomes of pods and of starts are
+looked up in tables of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings
-    from cpuctl.answers.decisions import Pod, Refusal, Verdict
+    from cpuctl.answers.decisions import Pod, Rejection, Verdict
     from cpuctl.answers.plan import Summary
     from cpuctl.answers.start import PolicyInPlace, Start
 
@@ -87,7 +88,7 @@ def start_sentence(start: Start, who: str) -> str:
     match start["outcome"]:
         case "Started":
             return f"{who} would start."
-        case "Refused":
+        case "Rejected":
             return f"{who} would not start: {start['error']}"
         case "KubeletFault":
             return f"{who} would fail ({start['fault']} {_where(start['where'])}): {start['why']}"
@@ -105,13 +106,13 @@ def failure_text(start: Start) -> str:
     match start["outcome"]:
         case "Started":
             return ""
-        case "Refused":
+        case "Rejected":
             return start["error"]
         case _:
             return start["why"]
 
 
-def rejection_text(pod: Verdict | Refusal) -> str:
+def rejection_text(pod: Verdict | Rejection) -> str:
     """Write why a pod is not admitted, in the kubelet's words, if any."""
     match pod["outcome"]:
         case "Rejected":
@@ -127,7 +128,7 @@ def rejection_text(pod: Verdict | Refusal) -> str:
             return f"undetermined: {pod['why']}"
 
 
-def brief_rejection(pod: Verdict | Refusal) -> str:
+def brief_rejection(pod: Verdict | Rejection) -> str:
     """Return only the reason, if a kubelet gives one."""
     return pod["reason"] if pod["outcome"] == "Rejected" else rejection_text(pod)
 

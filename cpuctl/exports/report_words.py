@@ -40,7 +40,7 @@ PARTS: Final[Mapping[ReportPart, str]] = {
 
 _STARTS: Final[Mapping[str, str]] = {
     "Started": "the kubelet would start",
-    "Refused": "the kubelet would not start",
+    "Rejected": "the kubelet would not start",
     "KubeletFault": "the kubelet would fail",
     "Undetermined": "unknown whether the kubelet would start",
 }
@@ -88,7 +88,7 @@ def is_clean(summary: ReportSummary) -> bool:
 def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
     summary = report["summary"]
     match summary["start"]:
-        case "Refused" | "KubeletFault":
+        case "Rejected" | "KubeletFault":
             yield "the kubelet would not start", "bad"
         case "Undetermined":
             yield "unknown whether the kubelet would start", "unknown"

@@ -331,7 +331,7 @@ def _summary(nodes: Sequence[Node], findings: Sequence[FleetFinding]) -> FleetCh
     return {
         "nodes": len(nodes),
         "clean": sum(map(is_clean, read)),
-        "wouldNotStart": sum(start in ("Refused", "KubeletFault") for start in starts),
+        "wouldNotStart": sum(start in ("Rejected", "KubeletFault") for start in starts),
         "undetermined": starts.count("Undetermined"),
         "unchecked": sum(bool(node["unchecked"]) for node in read),
         "unreadable": len(nodes) - len(read),

@@ -224,7 +224,7 @@ def _summary(nodes: Sequence[FleetNode], groups: Sequence[Group]) -> FleetListSu
         "nodes": len(nodes),
         "groups": len(groups),
         "outliers": sum(len(group.nodes) for group in groups[1:]),
-        "wouldNotStart": sum(start in ("Refused", "KubeletFault") for start in starts),
+        "wouldNotStart": sum(start in ("Rejected", "KubeletFault") for start in starts),
         "undetermined": starts.count("Undetermined"),
         "unreadable": len(nodes) - len(starts),
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
+from cpuctl.answering.plan.plan_answer import cpu_list, rejection_answer
 from cpuctl.answering.plan.plan_document import policy_part
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -201,14 +201,14 @@ def _summary(
         "scheduled": outcomes["Scheduled"],
         "wronglyFiltered": sum("plugin" in pod and bool(pod["plugin"]["wronglyFiltered"]) for pod in pods),
         "wronglyPassed": sum("plugin" in pod and bool(pod["plugin"]["wronglyPassed"]) for pod in pods),
-        "wouldNotStart": starts["Refused"] + starts["KubeletFault"],
+        "wouldNotStart": starts["Rejected"] + starts["KubeletFault"],
         "startUndetermined": starts["Undetermined"],
         "unreadable": sum(node["outcome"] == "Unreadable" for node in nodes),
     }
 
 
 def _forbidden(pod: StoredPod, refusals: tuple[str, ...]) -> answers.FleetPod:
-    return _pod(pod, refusal_answer(Forbidden(refusals)))
+    return _pod(pod, rejection_answer(Forbidden(refusals)))
 
 
 def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDaemonSet:
@@ -241,7 +241,7 @@ def _outcome(placed: Placed) -> answers.FleetOutcome:
     if placed.admission is None:
         return {"outcome": "Pending", "message": placed.message}
     verdict = placed.admission.verdict
-    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else refusal_answer(verdict)
+    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else rejection_answer(verdict)
 
 
 def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = None) -> answers.FleetPod:

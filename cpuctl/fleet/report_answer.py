@@ -86,7 +86,7 @@ def _rank(node: Node, *, odd: bool) -> tuple[int, ...]:
         return (0,)
     summary = node["summary"]
     return (
-        {"Refused": 1, "KubeletFault": 1, "Undetermined": 2}.get(summary["start"], 3),
+        {"Rejected": 1, "KubeletFault": 1, "Undetermined": 2}.get(summary["start"], 3),
         -summary["error"],
         -(summary["notAdmitted"] or 0),
         not odd,

@@ -17,7 +17,7 @@ from cpuctl.policies.model import (
     Holder,
     PodView,
     Policy,
-    Refusal,
+    Rejection,
     Topology,
     Usage,
     View,
@@ -103,8 +103,8 @@ class Server:
     def _selected(self, view: View, tell: Report) -> Answer:
         try:
             found = selection(self.policy, view, tell, as_kubelet=self.as_kubelet)
-        except Refusal as refusal:
-            return {"refused": str(refusal)}
+        except Rejection as rejection:
+            return {"rejected": str(rejection)}
         except Failure as failure:
             return {"failed": failure.why, "crash": failure.crash, "where": failure.where}
         return {

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet
-from cpuctl.policies.model import Policy, Refusal
+from cpuctl.policies.model import Policy, Rejection
 
 if TYPE_CHECKING:
     from cpuctl.policies.model import PodView, View
@@ -66,7 +66,7 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Report) -> int:
 
 
 def selection(policy: Policy, view: View, tell: Report, *, as_kubelet: bool) -> Selection:
-    """Run the steps from ``pre_score`` to ``score``; raise Refusal or Failure as they do.
+    """Run the steps from ``pre_score`` to ``score``; raise Rejection or Failure as they do.
 
     A policy that models the kubelet (*as_kubelet*) may assign CPUs that a kubelet assigns by mistake.
     """
@@ -76,7 +76,7 @@ def selection(policy: Policy, view: View, tell: Report, *, as_kubelet: bool) -> 
     kubelets = as_kubelet or not writes(policy, "select")
     sets = tuple(_named(policy, scores, view, any_cpus=kubelets))
     if not sets:
-        raise Refusal("select returned no CPUs")
+        raise Rejection("select returned no CPUs")
     tell("score")
     scored = tuple(Scored(each.mask, _number(policy.score(each, view), "score", each)) for each in sets)
     winner = max(range(len(scored)), key=lambda place: (scored[place].score, -place))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.policies.model import Policy, Refusal, View
+from cpuctl.policies.model import Policy, Rejection, View
 
 STRATEGIES = ("packing", "spreading", "dynamic-packing", "balance")
 _PACKS = 1_000_000
@@ -38,10 +38,10 @@ class Katalyst(Policy):
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
         """Name a set for every NUMA node that has enough CPUs, otherwise one from all nodes.
 
-        Raise Refusal for an unknown strategy.
+        Raise Rejection for an unknown strategy.
         """
         if self.strategy not in STRATEGIES:
-            raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
+            raise Rejection(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
         free = CPUSet.of(scores)
         if self.strategy == "balance":
             yield _balanced(view, free)

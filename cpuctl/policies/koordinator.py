@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.policies.model import Policy, Refusal, Topology, View
+from cpuctl.policies.model import Policy, Rejection, Topology, View
 
 _CHOICES = {
     "bind": ("full", "spread"),
@@ -44,17 +44,17 @@ class Koordinator(Policy):
         self.required = required
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
-        """Accumulate CPUs; raise Refusal for bad options, or if required whole cores are missing."""
+        """Accumulate CPUs; raise Rejection for bad options, or if required whole cores are missing."""
         for name, choices in _CHOICES.items():
             if self.options[name] not in choices:
-                raise Refusal(f"{name}: expected one of {', '.join(choices)}, found {self.options[name]}")
+                raise Rejection(f"{name}: expected one of {', '.join(choices)}, found {self.options[name]}")
         topology, free = view.topology, CPUSet.of(scores)
         full = self.options["bind"] == "full" or topology.cpus_per_core == 1
         taken = self._whole(view, free) if full else self._spread(view, free)
         taken |= self._leftovers(topology, free, taken, view.need - len(taken))
         cores = [topology.cores[topology.cpus[cpu].core] for cpu in taken]
         if self.required and full and any(core - taken for core in cores):
-            raise Refusal(f"fewer than {view.need} CPUs are free in whole cores")
+            raise Rejection(f"fewer than {view.need} CPUs are free in whole cores")
         yield taken
 
     def _whole(self, view: View, free: CPUSet) -> CPUSet:

@@ -22,7 +22,7 @@ STEPS: tuple[Step, ...] = get_args(Step)
 """The steps of a policy, in the order in which they run."""
 
 
-class Refusal(Exception):  # noqa: N818  # it is an answer
+class Rejection(Exception):  # noqa: N818  # it is an answer
     """A policy's rejection: the container cannot have CPUs, and why."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.policies.model import Policy, Refusal, View
+from cpuctl.policies.model import Policy, Rejection, View
 
 STRATEGIES = ("none", "most-allocated", "least-allocated")
 
@@ -32,9 +32,9 @@ class NUMAAllocation(Policy):
         self.weights = dict(each.split("=", 1) for each in weights.split(";") if each)
 
     def score(self, cpus: CPUSet, view: View) -> float:
-        """Average what is allocated on the NUMA nodes, by weight; raise Refusal for bad options."""
+        """Average what is allocated on the NUMA nodes, by weight; raise Rejection for bad options."""
         if self.strategy not in STRATEGIES:
-            raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
+            raise Rejection(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
         nodes = view.nodes or {view.topology.cpus[cpu].numa_node for cpu in cpus}
         resources = sorted({name for node in nodes for name in view.usage.get(node, {})})
         total = weights = 0
@@ -43,7 +43,7 @@ class NUMAAllocation(Policy):
             allocatable = sum(each.allocatable for each in used)
             weight = int(self.weights.get(name, "1"))
             if not 0 <= weight <= 100:
-                raise Refusal(f"the weight of {name}: expected 0 to 100, found {weight}")
+                raise Rejection(f"the weight of {name}: expected 0 to 100, found {weight}")
             if allocatable and weight:
                 total += weight * max(1, sum(each.assigned for each in used) * 100 // allocatable)
                 weights += weight

@@ -23,7 +23,7 @@ from cpuctl.engine.cpu.picking.balance import (
 from cpuctl.engine.cpu.picking.packed import PickerRules, picker_rules
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.policies.model import Failure, Policy, Refusal, Topology, View
+from cpuctl.policies.model import Failure, Policy, Rejection, Topology, View
 
 NOTHING = CPUSet()
 _TOO_FEW = "failed to allocate cpus"
@@ -61,7 +61,7 @@ class Static(Policy):
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
         """Name one set: whole elements first, or equal shares of as few NUMA nodes as possible.
 
-        Raise Refusal or Failure with the kubelet's words if it has no CPUs, or loops forever.
+        Raise Rejection or Failure with the kubelet's words if it has no CPUs, or loops forever.
         """
         rules, free = self.rules(view), CPUSet.of(scores) & CPUSet.of(view.topology.cpus)
         if not rules.distribute:
@@ -206,7 +206,7 @@ class Basket:
 def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet:
     """Take whole NUMA nodes and sockets (the larger first), perhaps caches, whole cores, then single CPUs.
 
-    Raise Refusal if these are not enough: a CPU may have been counted more than once.
+    Raise Rejection if these are not enough: a CPU may have been counted more than once.
     """
     basket = Basket(topology, free, count)
 
@@ -227,7 +227,7 @@ def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet
             return basket.taken
     basket.take_singles(basket.singles(rules))
     if basket.need > 0:
-        raise Refusal(_TOO_FEW)
+        raise Rejection(_TOO_FEW)
     return basket.taken
 
 
@@ -255,7 +255,7 @@ def _split(view: View, free: CPUSet, rules: Rules) -> tuple[Split, list[int]] | 
     try:
         found = wanted.run(fewest, most)
     except TooManyError:
-        raise Refusal(f"the kubelet tries more than {MOST_TRIED} combinations of NUMA nodes here") from None
+        raise Rejection(f"the kubelet tries more than {MOST_TRIED} combinations of NUMA nodes here") from None
     if isinstance(found, KubeletFault):
         raise _endless(found)
     return (found, order) if found else None
@@ -270,7 +270,7 @@ def _dealt(view: View, free: CPUSet, rules: Rules, split: Split, order: list[int
         if 0 < count <= len(inside):
             try:
                 basket.take(packed(topology, inside, count, rules._replace(uncore=False)))
-            except Refusal:  # the kubelet checks the sum at the end
+            except Rejection:  # the kubelet checks the sum at the end
                 return
 
     for position in split.positions:
@@ -288,7 +288,7 @@ def _dealt(view: View, free: CPUSet, rules: Rules, split: Split, order: list[int
                 endless_loop("no NUMA node of the remainder set has a whole group of free CPUs left")
             )
     if basket.need:
-        raise Refusal(f"accounting error, not enough CPUs allocated, remaining: {basket.need}")
+        raise Rejection(f"accounting error, not enough CPUs allocated, remaining: {basket.need}")
     return basket.taken
 
 

@@ -274,8 +274,8 @@ class SubstitutePolicy:
             kubelet=kubelet,
         )
         answer = self._ask(policy, state, question)
-        if "refused" in answer:
-            why = str(answer["refused"])
+        if "rejected" in answer:
+            why = str(answer["rejected"])
             return AllocationError(why if self.as_kubelet else f"policy {self.worker.name}: {why}")
         if "failed" in answer:
             return _fault(answer)

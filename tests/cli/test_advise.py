@@ -116,11 +116,11 @@ def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
 def test_a_configuration_that_cannot_be_loaded_is_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "kubelet.yaml").write_text(CONFIG + "maxPods: many\n")
     words = (*MACHINE, "--kubelet-config", str(tmp_path / "kubelet.yaml"), *PODS)
-    assert answer(cpuctl, *words, code=3)["start"]["outcome"] == "Refused"
+    assert answer(cpuctl, *words, code=3)["start"]["outcome"] == "Rejected"
     shown = cpuctl("advise", "-q", *words)
     assert (shown.code, "would not start" in shown.out) == (3, True)
     moved = answer(cpuctl, *words, "--defragment", code=3)
-    assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
+    assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Rejected")
 
 
 def test_what_a_snippet_cannot_change_is_reported(cpuctl: Cpuctl, config: str) -> None:

@@ -81,7 +81,7 @@ def test_all_are_reported_at_once(path: str, directory: Path, cpuctl: Cpuctl) ->
 
 def start_of(document: Any) -> Any:  # JSON
     """Return the start from any answer that has one."""
-    holder = document.get("proof") or document.get("refusal") or document
+    holder = document.get("proof") or document.get("rejection") or document
     start = holder["start"]
     return start["from"] if document["kind"] == "ConfigVersions" else start
 
@@ -124,7 +124,7 @@ def test_every_command_gives_the_same_answer(broken: str, path: str, tmp_path: P
     """Stage, error, log, fix and later errors are as in ``config check``."""
     checked = cpuctl(*given_to("config check", *BROKEN[broken], tmp_path), "-o", "json", cwd=tmp_path)
     expected = json.loads(checked.out)["start"]
-    assert (checked.code, expected["outcome"]) == (3, "Refused")
+    assert (checked.code, expected["outcome"]) == (3, "Rejected")
     assert expected["fix"]
 
     arguments = given_to(path, *BROKEN[broken], tmp_path)

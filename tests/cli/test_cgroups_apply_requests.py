@@ -34,7 +34,7 @@ REFUSED = {
 @pytest.mark.parametrize("code", REFUSED)
 def test_rejections(node: Node, code: str) -> None:
     exit_code, document = node.answer("--yes", "--no-wait", *REFUSED[code])
-    assert (exit_code, document["outcome"], node.lists) == (3, "Refused", ["0-1", "0-1"])
+    assert (exit_code, document["outcome"], node.lists) == (3, "Rejected", ["0-1", "0-1"])
     (objection,) = document["objections"]
     option = f"--force-{code}" if code != "offline" else None
     assert (objection["code"], objection["force"]) == (code, option)

@@ -178,7 +178,7 @@ def test_json_follows_the_schema_and_nothing_is_written(
     document = answer(result)
     follow_schema(document)
     assert (result.code, document["written"]) == (case.code, False)
-    assert (document["outcome"] == "Refused") == (result.code == 3)
+    assert (document["outcome"] == "Rejected") == (result.code == 3)
     assert {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()} == before
 
 
@@ -228,7 +228,7 @@ def test_the_verdict_is_on_the_changes_that_are_shown(checkpoint: Checkpoint) ->
     """New CPUs are added, but the memory of a pod no longer fits: only that is left to solve."""
     words = ("repair", "fine", *on("synthetic:2s2n4c3t,mem=3Gi"), *PODS)
     repaired = answer(checkpoint(*words, "-o", "json"))
-    assert [file["outcome"] for file in repaired["files"]] == ["changed", "refused"]
+    assert [file["outcome"] for file in repaired["files"]] == ["changed", "rejected"]
     assert "expected machine state" in repaired["proof"]["start"]["error"]
     assert {each["file"] for each in repaired["proof"]["findings"]} == {"memory_manager_state"}
     shown = checkpoint(*words).out

@@ -69,10 +69,10 @@ VERDICTS = [
     ("copied-devices", "1.27", "Started", "Accepted", 0),
     ("broken-devices", "1.36", "Started", "Skipped", 0),
     ("claims", "1.36", "Started", "Accepted", 0),
-    ("claims", "1.30", "Refused", "Refused", 1),
+    ("claims", "1.30", "Rejected", "Rejected", 1),
     ("old-claims", "1.30", "Started", "Accepted", 0),
-    ("old-claims", "1.31", "Refused", "Refused", 1),
-    ("wrong-claims", "1.35", "Refused", "Refused", 1),
+    ("old-claims", "1.31", "Rejected", "Rejected", 1),
+    ("wrong-claims", "1.35", "Rejected", "Rejected", 1),
 ]
 
 
@@ -180,8 +180,8 @@ def test_a_broken_file_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) ->
         ("devices", "1.36", "Unchanged"),
         ("broken-devices", "1.36", "Unchanged"),
         ("wrong-claims", "1.35", "Changed"),
-        ("old-claims", "1.31", "Refused"),
-        ("broken-status", "1.32", "Refused"),
+        ("old-claims", "1.31", "Rejected"),
+        ("broken-status", "1.32", "Rejected"),
         ("broken-status", "1.33", "Unchanged"),
         ("promises", "1.32", "Unchanged"),
     ],
@@ -190,7 +190,7 @@ def test_a_repair_fixes_only_checksums(name: str, version: str, outcome: str, ch
     words = ("repair", name, *NODE, "--kubelet-version", version)
     result = checkpoint(*words, "-o", "json")
     assert answer(result)["outcome"] == outcome
-    assert result.code == (3 if outcome == "Refused" else 0)
+    assert result.code == (3 if outcome == "Rejected" else 0)
     if outcome == "Changed":
         assert checkpoint(*words, "--yes").code == 0
         again = checkpoint("verify", name, *NODE, "--kubelet-version", version, "--strict")
@@ -225,7 +225,7 @@ def test_versions_and_verdicts_agree(name: str, version: str, verdict: str, chec
     ]
     for row in rows:
         assert (verdict == "Accepted") <= _covers(row["readBy"], int(version[2:]))
-        broken = {"Refused": "does not start", "KubeletFault": "panics", "Skipped": "starts, and takes"}
+        broken = {"Rejected": "does not start", "KubeletFault": "panics", "Skipped": "starts, and takes"}
         assert broken.get(verdict, "") in row["onLoadError"]
 
 

@@ -235,7 +235,7 @@ def test_every_value_is_shown_with_its_origin(config: Config) -> None:
 
 def test_a_failed_start_reports_stage_error_and_place(config: Config) -> None:
     start = answer(config("check", *reported("case.yaml"), "-o", "json"))["start"]
-    assert start["outcome"] == "Refused"
+    assert start["outcome"] == "Rejected"
     assert (start["stage"], start["error"]) == ("cpuManager", 'unknown policy: "Static"')
     assert start["settingsToFix"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
 

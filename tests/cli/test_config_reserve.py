@@ -117,7 +117,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, run
     assert result.code == case.code
     follow_schema(document, "configreserve")
     assert document == yaml.safe_load(run(*case.words, "-o", "yaml").out)
-    assert ("refusal" in document) == (case.code != 0 or "--exit-zero" in case.words)
+    assert ("rejection" in document) == (case.code != 0 or "--exit-zero" in case.words)
 
 
 def proposal(result: Result) -> Any:

@@ -20,7 +20,7 @@ PROJECT = Path(__file__).parents[2]
 def test_metrics_say_that_a_kubelet_would_not_start(cpuctl: Cpuctl) -> None:
     done = cpuctl("plan", *NOT_STARTED, "-T", "a=1/1", "-o", "prom", "-q")
     assert done.code == 3
-    assert 'cpuctl_plan_start{outcome="Refused"} 1\n' in done.out
+    assert 'cpuctl_plan_start{outcome="Rejected"} 1\n' in done.out
     assert WHY in done.err
     fine = cpuctl("plan", *NOT_STARTED[:2], "-T", "a=1/1", "-o", "prom", "-q")
     assert (fine.code, fine.err) == (0, "")

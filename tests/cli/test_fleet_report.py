@@ -42,7 +42,7 @@ def test_nodes_with_problems_come_first(fleet: list[str], cpuctl: Cpuctl) -> Non
     assert [each["node"] for each in document["nodes"]][:2] == ["broken", "faulty"]
     assert document["summary"]["nodes"] == 5
     assert (document["summary"]["unreadable"], document["summary"]["withProblems"]) == (1, 1)
-    assert document["nodes"][1]["summary"]["start"] == "Refused"
+    assert document["nodes"][1]["summary"]["start"] == "Rejected"
     assert {node for each in document["findings"] for node in each["nodes"]} == {"faulty", f"{SMALL},nosmt"}
     for node in document["nodes"][1:]:
         listed = {each["severity"] for each in document["findings"] if node["node"] in each["nodes"]}

@@ -169,7 +169,7 @@ def test_every_command_sees_the_same_control_groups(
     }
     node = written({**small_machine(), **groups}, tmp_path / "node")
     start = json.loads(cpuctl(*command, "-m", str(node), *static, "-o", "json").out)["start"]
-    assert (start["outcome"], start["stage"]) == ("Refused", "configValidation")
+    assert (start["outcome"], start["stage"]) == ("Rejected", "configValidation")
     assert "cgroup v1" in start["error"]
 
 

@@ -37,7 +37,7 @@ def answered(cpuctl: Cpuctl, schema: str, *words: str, code: int = 3) -> dict[st
 
 def test_plan(cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "plan", "plan", *NODE)
-    found = {pod["name"]: pod.get("refusals", [None])[0] for pod in document["pods"]}
+    found = {pod["name"]: pod.get("rejections", [None])[0] for pod in document["pods"]}
     assert found == {**REFUSALS, "fine": None}
     assert document["summary"]["forbidden"] == 3
     assert [pod["containers"] for pod in document["pods"][:3]] == [[], [], []]
@@ -53,14 +53,14 @@ def test_copies_and_both_sides_of_a_comparison_are_rejected(cpuctl: Cpuctl) -> N
     repeated = answered(cpuctl, "plan", "plan", *NODE, "--repeat", "2")
     assert repeated["summary"]["forbidden"] == 6
     compared = answered(cpuctl, "plancomparison", "plan", *NODE, "--compare", ".", "pod")
-    assert compared["pods"][0]["b"]["refusals"] == [REFUSALS["below"]]
+    assert compared["pods"][0]["b"]["rejections"] == [REFUSALS["below"]]
 
 
 @pytest.mark.parametrize("pod", REFUSALS)
 def test_explain(pod: str, cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "explanation", "explain", pod, *NODE)
     assert document["decision"]["rule"] == "apiServer"
-    assert document["pod"]["refusals"] == [REFUSALS[pod]]
+    assert document["pod"]["rejections"] == [REFUSALS[pod]]
     out = cpuctl("explain", "-q", pod, *NODE, columns=300).out
     assert (
         f"rejected by the API server (--skip-apiserver shows the kubelet's decision): {REFUSALS[pod]}" in out
@@ -107,7 +107,7 @@ def test_replay(skip: bool, cpuctl: Cpuctl) -> None:
 
 def test_pods_show(cpuctl: Cpuctl) -> None:
     result = cpuctl("pods", "show", "-q", "-f", PODS, "-o", "json")
-    found = {pod["name"]: pod["apiServer"]["refusals"] for pod in json.loads(result.out)["pods"]}
+    found = {pod["name"]: pod["apiServer"]["rejections"] for pod in json.loads(result.out)["pods"]}
     assert found == {name: [text] for name, text in REFUSALS.items()} | {"fine": []}
 
 
@@ -165,11 +165,11 @@ def test_every_violation_of_limit_ranges_and_quotas_is_reported_at_once(
     governed: str, cpuctl: Cpuctl
 ) -> None:
     document = answered(cpuctl, "plan", "plan", *MACHINE, "-f", governed)
-    assert {pod["name"]: pod.get("refusals", []) for pod in document["pods"]} == BEYOND
+    assert {pod["name"]: pod.get("rejections", []) for pod in document["pods"]} == BEYOND
     document = answered(cpuctl, "podsshow", "pods", "show", "-f", governed, code=0)
-    assert {pod["name"]: pod["apiServer"]["refusals"] for pod in document["pods"]} == BEYOND
+    assert {pod["name"]: pod["apiServer"]["rejections"] for pod in document["pods"]} == BEYOND
     document = answered(cpuctl, "explanation", "explain", "last", *MACHINE, "-f", governed)
-    assert document["pod"]["refusals"] == BEYOND["last"]
+    assert document["pod"]["rejections"] == BEYOND["last"]
     document = answered(cpuctl, "podslint", "pods", "lint", "-f", governed)
     assert [(each["object"]["name"], each["code"]) for each in document["findings"]] == [
         ("wrong", "limit-range"),
@@ -186,7 +186,7 @@ def test_copies_are_charged_one_after_the_other(governed: str, cpuctl: Cpuctl) -
     document = answered(cpuctl, "plan", "plan", *MACHINE, "-f", governed, "--repeat", "2")
     assert document["summary"]["forbidden"] == 6
     assert document["pods"][4]["name"] == "web-2"
-    assert document["pods"][4]["refusals"][0].startswith('pods "web-2" is forbidden: exceeded quota: small')
+    assert document["pods"][4]["rejections"][0].startswith('pods "web-2" is forbidden: exceeded quota: small')
 
 
 def test_resizes_are_charged_only_for_what_grows(governed: str, cpuctl: Cpuctl) -> None:
@@ -254,4 +254,4 @@ def test_running_pods_use_up_a_quota(governed: str, tmp_path: Path, cpuctl: Cpuc
         (tmp_path / "running.json").write_text(json.dumps({**old, **status}))
         words = ("-f", governed, "--pods", str(tmp_path / "running.json"))
         document = answered(cpuctl, "plan", "plan", *MACHINE, *words)
-        assert [pod["name"] for pod in document["pods"] if "refusals" not in pod] == ["web"]
+        assert [pod["name"] for pod in document["pods"] if "rejections" not in pod] == ["web"]

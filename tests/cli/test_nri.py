@@ -72,7 +72,7 @@ def test_pods_that_are_not_admitted_have_no_answer(cpuctl: Cpuctl) -> None:
     rejected = planned(cpuctl, *SINGLE, "-T", "wide=16/16,1Gi", "-T", "a=2/2,1Gi", code=3)
     assert list(adjusted(rejected)) == ["a"]
     refused = planned(cpuctl, "--kubelet-args", "--cpu-manager-policy=static", "-T", "a=1/1", code=3)
-    assert (refused["start"]["outcome"], refused["answers"]) == ("Refused", [])
+    assert (refused["start"]["outcome"], refused["answers"]) == ("Rejected", [])
     both = cpuctl("plan", "-m", TWO, *V36, *SINGLE, "-T", "a=1/1", "-o", "nri", "--compare", ".", "1.37")
     assert (both.code, "-o nri: cannot be used with --compare" in both.err) == (2, True)
 

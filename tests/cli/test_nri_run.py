@@ -263,7 +263,7 @@ def test_users_other_than_root_are_rejected(
     [
         ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be applied"),
         ({"kind": "Audit"}, "found Audit, expected the output of cpuctl plan -o json"),
-        ({"kind": "Plan", "start": {"outcome": "Refused"}}, "nothing was planned"),
+        ({"kind": "Plan", "start": {"outcome": "Rejected"}}, "nothing was planned"),
         ({"a": 1}, "found no kind"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_plan_of_a_kubelet_that_does_not_start_names_the_reason_and_the_next_c
     (tmp_path / "x.json").write_text(written.out)
     code, err = refused(cpuctl, "--plan", str(tmp_path / "x.json"))
     document = json.loads(written.out)
-    assert (code, document["start"]["outcome"]) == (4, "Refused")
+    assert (code, document["start"]["outcome"]) == (4, "Rejected")
     assert f"the kubelet would not start: {document['start']['error']}" in err
     assert f"hint: to see what to change: {document['next']}\n" in err
     assert document["next"].startswith("cpuctl checkpoint verify -m ")

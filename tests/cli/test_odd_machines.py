@@ -102,7 +102,7 @@ def test_state_files_with_an_unknown_package_id_are_read(
     assert answer(cpuctl, "checkpoint", "verify", str(state), *reported)["start"] == {"outcome": "Started"}
     elsewhere = ("-m", "synthetic:4c,mem=8Gi", *version, "--kubelet-args", f"{STATIC} {WITH_MEMORY}")
     start = answer(cpuctl, "checkpoint", "verify", str(state), *elsewhere)["start"]
-    assert start["outcome"] == "Refused"
+    assert start["outcome"] == "Rejected"
     assert "the expected machine state is different from the real one" in start["error"]
     (node,) = answer(cpuctl, "checkpoint", "dump", str(state))["memory"]["numaNodes"]
     assert (node["numaNode"], node["group"]) == (-1, "-1")
@@ -129,7 +129,7 @@ def test_memory_on_nodes_with_negative_numbers(
     reported = ("--kubelet-version", "1.36", "--kubelet-args", f"{STATIC} {policy}")
     verdict = answer(cpuctl, "checkpoint", "verify", str(tmp_path), "-m", "synthetic:4c,mem=8Gi", *reported)
     assert refused in verdict["start"].get("error", "")
-    assert verdict["start"]["outcome"] == ("Refused" if refused else "Started")
+    assert verdict["start"]["outcome"] == ("Rejected" if refused else "Started")
     dumped = answer(cpuctl, "checkpoint", "dump", str(tmp_path))["memory"]
     assert dumped["holders"][0]["blocks"][0]["numaNodes"] == "-1,0"
 

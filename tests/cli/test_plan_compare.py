@@ -149,7 +149,7 @@ def test_memory_that_is_reserved_on_neither_side_is_not_a_difference(cpuctl: Cpu
 def test_a_configuration_that_cannot_be_loaded_is_an_answer(cpuctl: Cpuctl) -> None:
     gate = "featureGates.CPUManagerPolicyOptions=false"
     document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", gate)
-    assert outcomes(document) == ("Started", "Refused")
+    assert outcomes(document) == ("Started", "Rejected")
     assert "CPUManagerPolicyOptions" in document["b"]["start"]["error"]
     assert [pod["b"] for pod in document["pods"]] == [None]
 
@@ -160,7 +160,7 @@ def test_both_sides_start_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) ->
     )
     words = (*NODE, "-T", "a=2/2,1Gi", "--state", str(tmp_path), "--kubelet-version", "1.36")
     document = compared(cpuctl, *words, "--compare", "strict-cpu-reservation=false", "strict-cpu-reservation")
-    assert outcomes(document) == ("Started", "Refused")
+    assert outcomes(document) == ("Started", "Rejected")
     assert document["b"]["start"]["error"].startswith("some of strictly reserved cpus")
     assert document["pods"][0]["containers"][0]["a"]["cpus"] == "4,68"
 
@@ -171,13 +171,13 @@ def test_a_side_with_a_release_reads_state_files_as_that_release_does(cpuctl: Cp
     node = ("plan", "-q", "-m", "synthetic:1s1n8c1t,mem=8Gi", *kubelet, "-T", "a=1/1,1Gi")
     (tmp_path / "dra_manager_state").write_text("{")
     assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.30")) == ("Started", "Started")
-    assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.36")) == ("Started", "Refused")
+    assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.36")) == ("Started", "Rejected")
     (tmp_path / "dra_manager_state").unlink()
     # CPUs by container id: 1.37 no longer reads that.
     (tmp_path / "cpu_manager_state").write_text(CPUS_V1)
     for own in ((), ("--kubelet-version", "1.36"), ("--kubelet-version", "1.38")):
         document = compared(cpuctl, *node, *own, "--compare", "1.36", "1.37")
-        assert outcomes(document) == ("Refused", "Refused")
+        assert outcomes(document) == ("Rejected", "Rejected")
         assert "failed to migrate checkpoint from v1" in document["a"]["start"]["error"]
         assert "cannot unmarshal string" in document["b"]["start"]["error"]
 

@@ -116,7 +116,7 @@ def test_a_state_file_that_the_kubelet_rejects_is_an_answer(
     words = ("-T", "a=2/2,1Gi", "--state", str(write_state(tmp_path, default)))
     result = plan(cpuctl, *words, "--kubelet-version", "1.36")
     assert result.code == 3
-    refused = {"outcome": "Refused", "stage": "cpuManagerStart", "error": error}
+    refused = {"outcome": "Rejected", "stage": "cpuManagerStart", "error": error}
     assert json.loads(result.out)["start"] == refused
     # The same without a release.
     assert json.loads(plan(cpuctl, *words).out)["start"] == refused
@@ -175,7 +175,7 @@ def test_an_unexpected_memory_state_is_an_answer(cpuctl: Cpuctl, tmp_path: Path)
     larger = [word.replace("64Gi", "65Gi") for word in STATIC_MEMORY]
     result = cpuctl(*larger, "-T", "b=2/2,40Gi", "--state", str(tmp_path))
     assert json.loads(result.out)["start"] == {
-        "outcome": "Refused",
+        "outcome": "Rejected",
         "stage": "memoryManagerStart",
         "error": "[memorymanager] the expected machine state is different from the real one",
     }
@@ -269,7 +269,7 @@ def test_running_pods_must_be_those_of_one_node(cpuctl: Cpuctl, tmp_path: Path) 
 def test_a_corrupt_memory_file_is_an_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "memory_manager_state").write_text('{"policyName":"Static","machineState":{},"checksum":1}')
     start = json.loads(cpuctl(*STATIC_MEMORY, "-T", "b=2/2,1Gi", "--state", str(tmp_path)).out)["start"]
-    assert (start["outcome"], start["stage"]) == ("Refused", "memoryManagerStart")
+    assert (start["outcome"], start["stage"]) == ("Rejected", "memoryManagerStart")
     assert "checkpoint is corrupted, please drain this node and delete the memory manager" in start["error"]
 
 

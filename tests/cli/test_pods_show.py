@@ -236,7 +236,7 @@ def test_streams_have_one_pod_per_line(words: tuple[str, ...], pods: Pods) -> No
 
 def test_quotas_charge_pods_in_their_order(pods: Pods) -> None:
     document = answer(pods("show", "-f", "shop", *NODE, "-o", "json"))
-    assert [len(pod["quotas"][0]["refusals"]) for pod in document["pods"]] == [0, 0, 1]
+    assert [len(pod["quotas"][0]["rejections"]) for pod in document["pods"]] == [0, 0, 1]
     (quota,) = document["quotas"]
     assert (quota["usedBefore"]["pods"], quota["used"]["pods"]) == ("1", "3")
     assert [bool(each["problems"]) for each in document["limitRanges"]] == [False, True]
@@ -263,7 +263,7 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
     assert result.code == 3
     document = json.loads(result.out)
     assert [pod["outcome"] for pod in document["pods"]] == ["Admitted", "Admitted", "Forbidden"]
-    (refusal,) = document["pods"][2]["refusals"]
+    (refusal,) = document["pods"][2]["rejections"]
     assert refusal == (
         'pods "gateway-2" is forbidden: exceeded quota: team, requested: requests.cpu=6250m, '
         "used: requests.cpu=13500m, limited: requests.cpu=14"
@@ -370,7 +370,7 @@ def test_ephemeral_containers(words: tuple[str, ...], cpus: str, cpuctl: Cpuctl)
     document = json.loads(cpuctl(*given, "-o", "json", stdin=DEBUGGED.encode()).out)
     follow_schema(document, "podsshow")
     (pod,) = document["pods"]
-    assert pod["apiServer"]["refusals"] == []
+    assert pod["apiServer"]["rejections"] == []
     (found,) = pod["ephemeralContainers"]
     assert (found["name"], found["cpus"], found["oomScoreAdj"]) == ("debugger", cpus, -997)
     assert (found["cgroup"]["cpuShares"], found["cgroup"]["cpuQuota"]) == (2, None)

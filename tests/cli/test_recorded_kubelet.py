@@ -208,7 +208,7 @@ def test_every_command_starts_the_kubelet_on_the_recorded_state(
     result = cpuctl(*words, "-m", stuck, "-o", "json")
     start = json.loads(result.out)["start"]
     start = start.get("from", start)
-    assert start["outcome"] == "Refused"
+    assert start["outcome"] == "Rejected"
     assert 'configured policy "static" differs from state checkpoint policy "none"' in start["error"]
     assert result.code == (0 if words[1] == "versions" else 3)
 
@@ -244,7 +244,7 @@ def test_an_outcome_that_all_releases_share_is_reported_without_a_release(
 ) -> None:
     start = json.loads(cpuctl(*words, "-m", stuck, "-o", "json").out)["start"]
     start = start.get("from", start)
-    assert (start["outcome"], start["stage"]) == ("Refused", "cpuManagerStart")
+    assert (start["outcome"], start["stage"]) == ("Rejected", "cpuManagerStart")
     assert 'configured policy "static" differs from state checkpoint policy "none"' in start["error"]
 
 
@@ -327,9 +327,9 @@ def test_the_assumed_release_has_given_gates_and_flags_of_the_node(tmp_path: Pat
     assert "unknown flag: --pod-infra-container-image" in named.out
     assert assumed("CPUManager=true,TopologyManager=true") == ("1.28", "Started")
     # Gates that no release has, or that no release has together with all others.
-    assert assumed("Nonsense=true") == ("1.34", "Refused")
-    assert assumed("CPUManager=true,Nonsense=true") == ("1.32", "Refused")
-    assert assumed("TopologyManager=true,DRAWorkloadResourceClaims=true") == ("1.34", "Refused")
+    assert assumed("Nonsense=true") == ("1.34", "Rejected")
+    assert assumed("CPUManager=true,Nonsense=true") == ("1.32", "Rejected")
+    assert assumed("TopologyManager=true,DRAWorkloadResourceClaims=true") == ("1.34", "Rejected")
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
@@ -376,7 +376,7 @@ def test_a_named_state_file_is_treated_like_a_recorded_one(
     result = cpuctl(*words, str(tmp_path), *node, "-o", "json")
     start = json.loads(result.out)["start"]
     start = start.get("from", start)
-    assert start["outcome"] == "Refused"
+    assert start["outcome"] == "Rejected"
     assert result.code == (0 if "versions" in words else 3)
     assert "checkpoint is corrupted" in start["error"]
 

@@ -73,7 +73,7 @@ def test_the_summary_counts_the_findings_of_all_parts(cpuctl: Cpuctl) -> None:
     assert {name: report["summary"][name] for name in ("error", "warning", "note")} == {
         name: found.count(name) for name in ("error", "warning", "note")
     }
-    assert report["summary"]["start"] == report["state"]["start"]["outcome"] == "Refused"
+    assert report["summary"]["start"] == report["state"]["start"]["outcome"] == "Rejected"
     assert report["summary"]["unknown"] == len(report["unknown"]) > 0
 
 
@@ -197,7 +197,7 @@ def test_a_kubelet_that_cannot_load_its_configuration_plans_nothing(cpuctl: Cpuc
     (tmp_path / "bad.yaml").write_text("kind: KubeletConfiguration\napiVersion: v9\n")
     bad = ("--kubelet-config", str(tmp_path / "bad.yaml"))
     report = answer(cpuctl("report", NODE, *bad, "-T", "a=1/1,1Gi", "-q", "-o", "json"))
-    assert report["summary"]["start"] == report["plan"]["start"]["outcome"] == "Refused"
+    assert report["summary"]["start"] == report["plan"]["start"]["outcome"] == "Rejected"
     assert report["summary"]["notAdmitted"] is None
     table = cpuctl("report", NODE, *bad, "-T", "a=1/1,1Gi", "-q").out
     assert table.startswith("node: the kubelet would not start")

@@ -107,7 +107,7 @@ def test_pods_of_a_kubelet_that_may_start_are_unknown(on_cgroup_v1: str, cpuctl:
     between = (*words, "--from", "1.35", "--to", "1.36")
     assert "The pods were not compared: neither kubelet is known to start.\n" in cpuctl(*between).out
     document = json.loads(cpuctl(*between, "-o", "json").out)
-    assert (len(document["pods"]), document["refusedByBoth"]) == (2, [])
+    assert (len(document["pods"]), document["rejectedByBoth"]) == (2, [])
 
 
 def test_checkpoint_new_and_resize_consider_devices(node: tuple[str, ...], cpuctl: Cpuctl) -> None:

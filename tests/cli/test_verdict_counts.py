@@ -67,15 +67,15 @@ def test_an_error_in_a_state_file_does_not_hide_that_of_a_setting(cpuctl: Cpuctl
             *STATE, str(tmp_path / "cpu_manager_state"), *words, "--kubelet-version", "1.36", "-o", "json"
         ).out
     )
-    assert document["start"]["outcome"] == "Refused"
+    assert document["start"]["outcome"] == "Rejected"
     assert "not-started" in [each["code"] for each in document["findings"]]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "want"),
     [
-        ("cpu_manager_state", '{"policyName":"none","defaultCpuSet":"","checksum":1}', ("Refused", 1)),
-        ("cpu_manager_state", "{", ("Refused", 1)),
+        ("cpu_manager_state", '{"policyName":"none","defaultCpuSet":"","checksum":1}', ("Rejected", 1)),
+        ("cpu_manager_state", "{", ("Rejected", 1)),
         ("dra_manager_state", "{", ("Undetermined", 0)),
     ],
 )

@@ -124,7 +124,7 @@ def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuct
     assert cpuctl("plan", *node, "-f", str(pods), "--write-state", str(tmp_path / "s")).code == 0
     words = (*node, "--state", str(tmp_path / "s"), "--pods", str(pods))
     result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35", "-o", "json")
-    assert [each["pod"] for each in json.loads(result.out)["refusedByBoth"]] == [
+    assert [each["pod"] for each in json.loads(result.out)["rejectedByBoth"]] == [
         "default/a",
         "default/b",
         "default/c",
@@ -313,7 +313,7 @@ def test_pods_that_neither_kubelet_admits_are_listed_with_the_reason(cpuctl: Cpu
     assert f"\nNeither kubelet admits 4 pods:\n  default/odd0: {why}" in shown
     assert (shown.count(why), "\n  and 1 more (-o wide)\n" in shown) == (3, True)
     assert cpuctl(*words, *odd, "-o", "wide").out.count(why) == 4
-    refused = json.loads(cpuctl(*words, *odd, "-o", "json").out)["refusedByBoth"]
+    refused = json.loads(cpuctl(*words, *odd, "-o", "json").out)["rejectedByBoth"]
     assert [each["pod"] for each in refused] == [f"default/odd{number}" for number in range(4)]
 
 
@@ -380,7 +380,7 @@ def test_without_state_files_all_commands_admit_running_pods_once(cpuctl: Cpuctl
     )
     words = (*node, "--state", "none", "--pods", "fixtures/fragmented/pods.json")
     result = cpuctl("config", "versions", *words, "--from", "1.32", "--to", "1.35", "-o", "json")
-    assert (json.loads(result.out)["pods"], json.loads(result.out)["refusedByBoth"]) == ([], [])
+    assert (json.loads(result.out)["pods"], json.loads(result.out)["rejectedByBoth"]) == ([], [])
     for name in ("shop/web", "shop/cache", "shop/database"):
         explained = json.loads(cpuctl("explain", name, *words, "-o", "json").out)
         assert explained["pod"]["outcome"] == "Admitted", name

@@ -147,7 +147,7 @@ def test_a_machine_whose_kubelet_does_not_start_has_no_owners() -> None:
             "memoryManagerPolicy": "None",
         },
         "warnings": [],
-        "start": {"outcome": "Refused", "stage": "CPU Manager", "error": "no CPUs are reserved"},
+        "start": {"outcome": "Rejected", "stage": "CPU Manager", "error": "no CPUs are reserved"},
         "pods": [],
         "sources": {},
     }

@@ -51,7 +51,7 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
             "unknown",
         ),
         (report("Undetermined", error=1), "unknown whether the kubelet would start; 1 error", "bad"),
-        (report("Refused"), "the kubelet would not start", "bad"),
+        (report("Rejected"), "the kubelet would not start", "bad"),
         (report(warning=2), "2 warnings", "warn"),
         (report(warning=2, unknown=2), "2 warnings; 2 items unknown", "warn"),
     ],

@@ -79,7 +79,7 @@ def test_each_check_finds_what_its_command_finds() -> None:
     assert ("audit", "cpus-offline") not in codes
     assert "cpus-offline" in {each["code"] for each in checked(NODE, "audit", version="1.36")["findings"]}
     assert found["start"] is not None
-    assert found["start"]["outcome"] == "Refused"
+    assert found["start"]["outcome"] == "Rejected"
     severities = [each["severity"] for each in found["findings"]]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     assert found["summary"]["error"] == severities.count("error")

@@ -122,7 +122,7 @@ def test_a_kubelet_that_does_not_start_is_counted() -> None:
 def test_a_configuration_that_cannot_be_loaded_is_reported_as_refused() -> None:
     answer = document("synthetic:1s1n8c1t", arguments="--no-such-flag=1 --cpu-manager-policy=static")
     (node,) = answer["nodes"]
-    assert (node["start"]["outcome"], node["kubelet"]) == ("Refused", None)
+    assert (node["start"]["outcome"], node["kubelet"]) == ("Rejected", None)
     assert node["machine"]["cpus"] == 8
 
 

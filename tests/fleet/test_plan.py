@@ -209,7 +209,7 @@ def test_the_node_object_provides_the_release_missing_in_its_recording(tmp_path:
     unknown, _ = document({"n1": recording}, **words)
     known, _ = document({"n1": recording}, nodes=nodes, **words)
     # In either case the kubelet rejects them.
-    assert [each["nodes"][0]["start"]["outcome"] for each in (unknown, known)] == ["Refused", "Refused"]
+    assert [each["nodes"][0]["start"]["outcome"] for each in (unknown, known)] == ["Rejected", "Rejected"]
     reported_by_node = FleetInputs(KubeletInputs(), releases={"n1": "v1.34.2"})
     assert str(NodeReader(reported_by_node)(Recording("n1", recording)).kubelet.version) == "1.34.2"
     given = FleetInputs(KubeletInputs(version="1.27"), releases={"n1": "v1.34.2"})

@@ -159,15 +159,15 @@ def rejected_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str
     given = ("-f", str(file))
     planned = answer("plan", *NODE, *given)["pods"]
     # Pods that a kubelet rejects, or whose claims are not described, are not resized.
-    resizable = [each["name"] for each in planned if each["outcome"] == "Admitted" or "refusals" in each]
+    resizable = [each["name"] for each in planned if each["outcome"] == "Admitted" or "rejections" in each]
     sets = [word for name in resizable for word in ("--set", f"{name}/app:memory=1Gi")]
     resized = answer("resize", *NODE, *given, *sets)["pods"] if sets else []
     linted = answer("pods", "lint", *given)["findings"]
     return {
-        "plan": {each["name"] for each in planned if "refusals" in each},
-        "explain": {name for name in names if "refusals" in answer("explain", name, *NODE, *given)["pod"]},
+        "plan": {each["name"] for each in planned if "rejections" in each},
+        "explain": {name for name in names if "rejections" in answer("explain", name, *NODE, *given)["pod"]},
         "show": {
-            each["name"] for each in answer("pods", "show", *given)["pods"] if each["apiServer"]["refusals"]
+            each["name"] for each in answer("pods", "show", *given)["pods"] if each["apiServer"]["rejections"]
         },
         "lint": {each["object"]["name"] for each in linted if each["severity"] == "error"},
         "resize": {

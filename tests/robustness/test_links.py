@@ -173,7 +173,7 @@ def test_new_state_files_are_for_the_node_below_the_root(root: Path) -> None:
     assert (done.returncode, done.stderr) == (3, "")
     answer = json.loads(done.stdout)
     assert answer["sources"]["machine"]["value"] == str(root)
-    assert "refuse" in json.dumps(answer["files"])
+    assert "reject" in json.dumps(answer["files"])
 
 
 def fifo(path: Path) -> None:

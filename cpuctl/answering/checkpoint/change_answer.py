@@ -54,7 +54,7 @@ def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.
         "apiVersion": API_VERSION,
         "kind": "CheckpointChange",
         "sources": sources,
-        "outcome": "Refused",
+        "outcome": "Rejected",
         "files": [],
         "proof": {"start": outcome_answer(refused.whole_refusal), **found},
         "kubelets": [],
@@ -74,7 +74,7 @@ def spell_out_commands(
     itself = f"cpuctl checkpoint {verb}"
     findings = document["proof"]["findings"] if document["proof"] else []
     spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
-    stated = any(file["outcome"] == "refused" for file in document["files"]) or any(
+    stated = any(file["outcome"] == "rejected" for file in document["files"]) or any(
         each["fix"] for each in findings
     )
     if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not stated:
@@ -121,9 +121,9 @@ def _text(path: object) -> str | None:
 
 def _outcome(
     changes: Sequence[FileChange], proof: StateVerdict | None
-) -> Literal["Changed", "Unchanged", "Refused"]:
+) -> Literal["Changed", "Unchanged", "Rejected"]:
     if any(change.refused for change in changes) or (proof is not None and not proof.starts):
-        return "Refused"
+        return "Rejected"
     return "Changed" if any(change.changed for change in changes) else "Unchanged"
 
 
@@ -133,12 +133,12 @@ def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
     return {
         "file": change.file_name,
         "source": change.state.source if change.state else None,
-        "outcome": "refused" if change.refused else "changed" if change.changed else "unchanged",
+        "outcome": "rejected" if change.refused else "changed" if change.changed else "unchanged",
         "reason": shortened(change.refused.reason) if change.refused else "",
         "fix": change.refused.advice if change.refused else "",
         "formatBefore": before.format,
         "formatAfter": after.format,
-        # A refused change is not made, either.
+        # A rejected change is not made, either.
         "actions": [_action(action, owners) for action in change.actions if not change.refused],
         "losses": [_loss(loss, owners) for loss in change.losses if not change.refused],
         **difference(before, after, owners),

@@ -112,7 +112,7 @@ def shortened_start(start: Start) -> Start:
 
 
 def _shortened_refusal(refusal: NotStarted) -> NotStarted:
-    if refusal["outcome"] == "Refused":
+    if refusal["outcome"] == "Rejected":
         refusal["error"] = shortened(refusal["error"])
         if "logged" in refusal:
             refusal["logged"] = shortened(refusal["logged"])

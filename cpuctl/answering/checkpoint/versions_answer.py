@@ -45,7 +45,7 @@ def _formats() -> Iterator[answers.Format]:
 def _reader(compatibility: Compatibility) -> answers.FormatReader:
     return {
         "kubelet": reader_name(compatibility.reader),
-        "outcome": "refuses" if compatibility.error else "readsPartly" if compatibility.lost else "reads",
+        "outcome": "rejects" if compatibility.error else "readsPartly" if compatibility.lost else "reads",
         "error": compatibility.error,
         "lost": list(compatibility.lost),
     }

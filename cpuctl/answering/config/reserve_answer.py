@@ -71,20 +71,20 @@ def _proposed(
 def _unproposed(
     loaded: LoadedConfiguration, refused: NoProposal, header: answers.Header
 ) -> answers.Unproposed:
-    refusal: answers.Refusal = {"why": refused.why}
+    rejection: answers.Rejection = {"why": refused.why}
     if refused.outcome is not None:
-        refusal["start"] = start_to_fix(loaded, refused.outcome)
-    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
+        rejection["start"] = start_to_fix(loaded, refused.outcome)
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "rejection": rejection}
 
 
 def unloaded_document(refused: ConfigRefusedError, header: answers.Header) -> answers.Unproposed:
     """Report that the kubelet cannot load the configuration to which settings would be added."""
     start = not_started_answer(refused.whole_refusal)
-    refusal: answers.Refusal = {
+    rejection: answers.Rejection = {
         "why": "the kubelet would not start with these settings",
         "start": start,
     }
-    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "rejection": rejection}
 
 
 def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> answers.ChosenCPUs:

@@ -116,7 +116,9 @@ def stage_name(letter: str) -> answers.GateStageName:
     return _STAGES[letter]
 
 
-def reservation_answer(summary: ReservationSummary | str) -> answers.Reservation | answers.RefusedReservation:
+def reservation_answer(
+    summary: ReservationSummary | str,
+) -> answers.Reservation | answers.RejectedReservation:
     """Describe the resources withheld from pods, or the kubelet's error about them."""
     if isinstance(summary, str):
         return {"error": summary}

@@ -30,7 +30,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
     """Describe in the kubelet's own words why it does not start, or why that is unknown."""
     match outcome:
         case StartRefused(stage=stage, error=error):
-            return {"outcome": "Refused", "stage": stage, "error": error}
+            return {"outcome": "Rejected", "stage": stage, "error": error}
         case KubeletFault(kind=kind, where=where, why=why):
             return {"outcome": "KubeletFault", "fault": kind.value, "where": where, "why": why}
         case Refusal(crash=True, error=error):
@@ -43,7 +43,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
             }
         case Refusal(stage=stage, error=error, logged=logged):
             return {
-                "outcome": "Refused",
+                "outcome": "Rejected",
                 "stage": stage,
                 "error": error,
                 "logged": logged,
@@ -82,7 +82,7 @@ def leave_out(place: SettingPlace) -> str:
 def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
     """Describe whether the kubelet starts, and the places of the settings that it rejects."""
     start = start_answer(outcome)
-    if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_fix(outcome)):
+    if start["outcome"] in ("Rejected", "KubeletFault") and (paths := settings_to_fix(outcome)):
         start["settingsToFix"] = fix_answer(loaded, paths)
     return start
 

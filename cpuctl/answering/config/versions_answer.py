@@ -81,7 +81,7 @@ def _pods(effects: Effects | None) -> answers.ChangedPods:
         return {}
     return {
         "pods": [_pod(each) for each in effects.pods],
-        "refusedByBoth": [_pod(each) for each in effects.refused],
+        "rejectedByBoth": [_pod(each) for each in effects.refused],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering.config.starts import not_started_answer
-from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
+from cpuctl.answering.plan.plan_answer import cpu_list, rejection_answer, verdict_answer
 from cpuctl.engine.capacity.capacity import (
     MAX_COPIES,
     MAX_RUNS,
@@ -83,7 +83,7 @@ def repetition_answer(repetition: Repetition, requested: int | Literal["max"]) -
         "requested": requested,
         "rounds": repetition.rounds,
         "fitted": None if stop and isinstance(stop.verdict, Undetermined) else repetition.fitted,
-        "stop": {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)} if stop else None,
+        "stop": {"pod": stop.pod.full_name, **rejection_answer(stop.verdict)} if stop else None,
         "bound": MAX_PODS if repetition.bounded else None,
     }
 
@@ -92,7 +92,7 @@ def _copies(copies: Copies) -> answers.Copies:
     return {
         "pods": _names(copies.pods),
         "fits": None if isinstance(copies.stop, Undetermined) else copies.fits,
-        "stop": None if copies.stop is None else refusal_answer(copies.stop),
+        "stop": None if copies.stop is None else rejection_answer(copies.stop),
     }
 
 
@@ -115,7 +115,7 @@ def _largest(
         "current": current,
         "start": {"outcome": "Started"},
         "cpus": largest.cpus,
-        "stop": stop and {"cpus": stop.cpus, **refusal_answer(stop.verdict)},
+        "stop": stop and {"cpus": stop.cpus, **rejection_answer(stop.verdict)},
     }
 
 
@@ -136,7 +136,7 @@ def _scatter(scatter: Scatter) -> answers.Scatter:
 def _remedy(remedy: Remedy) -> answers.Remedy | answers.NoRemedy:
     pods, kind, tried = _names(remedy.pods), _POSSIBLE.get(remedy.kind), _trial(remedy)
     if kind is None:
-        return {"pods": pods, "remedy": "impossible", **refusal_answer(remedy.verdict), **tried}
+        return {"pods": pods, "remedy": "impossible", **rejection_answer(remedy.verdict), **tried}
     return {"pods": pods, "remedy": kind, **verdict_answer(remedy.verdict), **tried}
 
 

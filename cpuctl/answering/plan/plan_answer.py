@@ -236,10 +236,10 @@ def round_answer(hint_round: HintRound) -> answers.HintRound:
 
 def verdict_answer(verdict: Verdict) -> answers.Verdict:
     """Describe a verdict: its outcome, and the kubelet's message if there is one."""
-    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**refusal_answer(verdict)}
+    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**rejection_answer(verdict)}
 
 
-def refusal_answer(verdict: Verdict) -> answers.Refusal:
+def rejection_answer(verdict: Verdict) -> answers.Rejection:
     """Describe a verdict other than an admission."""
     assert not isinstance(verdict, Admitted)
     match verdict:
@@ -255,7 +255,7 @@ def refusal_answer(verdict: Verdict) -> answers.Refusal:
             return {
                 "outcome": "Forbidden",
                 "message": "; ".join(verdict.refusals),
-                "refusals": list(verdict.refusals),
+                "rejections": list(verdict.refusals),
             }
         case Pending():
             return {"outcome": "Pending", "message": verdict.message}

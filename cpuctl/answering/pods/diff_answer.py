@@ -120,7 +120,7 @@ def _changes(before: answers.PodFacts, after: answers.PodFacts) -> Iterator[answ
 
 def _items(pod: answers.PodFacts) -> Iterator[_Item]:
     """List the results for a pod."""
-    for text in pod["apiServer"]["refusals"]:
+    for text in pod["apiServer"]["rejections"]:
         yield _Item("admission", "API server", text)
     if pod["kubelet"]["rejected"]:
         yield _Item("admission", "kubelet", f"{pod['kubelet']['reason']}: {pod['kubelet']['message']}")

@@ -63,7 +63,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
     return {
         "qosClass": facts.qos.qos_class.value,
         "qosReason": facts.qos.reason,
-        "apiServer": {"refusals": list(facts.creation.refusals)},
+        "apiServer": {"rejections": list(facts.creation.refusals)},
         "kubelet": _rejection(facts),
         "warnings": list(facts.notices),
         "amounts": list(_amounts(facts)),
@@ -250,7 +250,7 @@ def _charge(charge: QuotaCharge) -> answers.QuotaCharge:
     return {
         "quota": charge.quota.name,
         "charged": _texts(charge.charged),
-        "refusals": list(charge.refusals),
+        "rejections": list(charge.refusals),
     }
 
 

@@ -55,7 +55,7 @@ def commit(
     sources: Sources,
     style: Style,
 ) -> None:
-    """Write the changes and print the answer; write nothing and exit with 3 if something was refused."""
+    """Write the changes and print the answer; write nothing and exit with 3 if something was rejected."""
     from cpuctl.answering.checkpoint.change_answer import add_applied, add_kubelets
     from cpuctl.operations.checkpoint.changes import Target, running_kubelets
 
@@ -66,14 +66,14 @@ def commit(
         force_running=options.force_running,
         root=Path(options.root),
     )
-    refused = document["outcome"] == "Refused"
-    if not refused and target.writes:
+    rejected = document["outcome"] == "Rejected"
+    if not rejected and target.writes:
         add_applied(document, _applied(changes, target))
-    elif not refused:
+    elif not rejected:
         add_kubelets(document, running_kubelets(changes, target))
     print_sources(sources, style)
     _answer(document, style)
-    if refused or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
+    if rejected or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)
 
 

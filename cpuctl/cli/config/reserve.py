@@ -34,7 +34,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Proposed, Refusal, Unproposed
+    from cpuctl.answers.config import Proposed, Rejection, Unproposed
     from cpuctl.engine.reserve import CPUReserve, MemoryReserve
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.machine.model import Machine
@@ -157,12 +157,12 @@ def reserve(
     command_of = partial(kubelet_command, machine=machine, kubelet=kubelet, memory=memory)
     _add_next(document, source, command_of, kubelet.arguments, alone=alone)
     print_sources(sources, style)
-    if snippet and style.for_people and "refusal" in document:
+    if snippet and style.for_people and "rejection" in document:
         # Nothing is written to stdout: a file of sentences is not a drop-in file.
-        note(f"error: {_reason(document['refusal'])}", style)
+        note(f"error: {_reason(document['rejection'])}", style)
     else:
         emit(document, style)
-    if "refusal" in document and not exit_zero:
+    if "rejection" in document and not exit_zero:
         raise typer.Exit(EXIT_NO)
 
 
@@ -177,9 +177,9 @@ def _add_next(
     """Add the command that checks the node's state files with the proposal, or shows why there is none."""
     from cpuctl.inputs.starting_state import has_state_files
 
-    if "refusal" in document:
-        if verb := _next_verb(document["refusal"], source.info.threads_per_core, alone=alone):
-            document["refusal"]["next"] = command_of(verb)
+    if "rejection" in document:
+        if verb := _next_verb(document["rejection"], source.info.threads_per_core, alone=alone):
+            document["rejection"]["next"] = command_of(verb)
         return
     proposal = document["proposal"]
     # Flags of the node's own kubelet cannot be replaced on the command line: reservations add up.
@@ -190,9 +190,9 @@ def _add_next(
         proposal["next"] = f"sudo {command}" if source.origin == LIVE_MACHINE else command
 
 
-def _next_verb(refusal: "Refusal", core: int, *, alone: bool) -> tuple[str, ...]:
+def _next_verb(rejection: "Rejection", core: int, *, alone: bool) -> tuple[str, ...]:
     """Return the next command: check what fails even without a reservation, or reserve a *core* of CPUs."""
-    if "start" in refusal:
+    if "start" in rejection:
         return ("config", "check")
     return ("config", "reserve", option_names.CPU_COUNT, str(core)) if alone else ()
 
@@ -204,9 +204,9 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Unproposed":
     return unloaded_document(refused, unloaded_header(sources))
 
 
-def _reason(refusal: "Refusal") -> str:
-    kubelets = failure_text(refusal["start"]) if "start" in refusal else ""
-    return f"{refusal['why']}: {kubelets}" if kubelets else refusal["why"]
+def _reason(rejection: "Rejection") -> str:
+    kubelets = failure_text(rejection["start"]) if "start" in rejection else ""
+    return f"{rejection['why']}: {kubelets}" if kubelets else rejection["why"]
 
 
 def _memory_reserve(

@@ -16,7 +16,7 @@ _NOT_NEEDED = 20
 _OUTCOMES: Mapping[answers.ApplyOutcome, tuple[str, str]] = {
     "Clean": ("Nothing to do: all values are as requested.", "green"),
     "Planned": ("Nothing was written; use --yes to write.", ""),
-    "Refused": ("Nothing was written.", "red"),
+    "Rejected": ("Nothing was written.", "red"),
     "Applied": ("Written and in effect.", "green"),
     "Undone": ("Failed; all changes were undone.", "red"),
     "NotRestored": ("Failed; not everything could be undone:", "red"),

@@ -30,7 +30,7 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
         if file["losses"]:
             yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
-    fixes = [file["fix"] for file in document["files"] if file["outcome"] == "refused"]
+    fixes = [file["fix"] for file in document["files"] if file["outcome"] == "rejected"]
     # Those of the findings are explained below them.
     if cells := tuple(placeholder_cells([fix for fix in fixes if fix not in stated])):
         yield Lines(cells)
@@ -38,11 +38,11 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
 
 
 def _with_one_reason(files: Sequence[answers.ChangedFile]) -> Iterator[list[answers.ChangedFile]]:
-    """Group files that are refused for the same reason; every other file is alone."""
+    """Group files that are rejected for the same reason; every other file is alone."""
     groups: dict[str, list[answers.ChangedFile]] = {}
     for file in files:
         key = (file["reason"], file["fix"], not file["source"])
-        groups.setdefault(repr(key) if file["outcome"] == "refused" else file["file"], []).append(file)
+        groups.setdefault(repr(key) if file["outcome"] == "rejected" else file["file"], []).append(file)
     yield from groups.values()
 
 
@@ -51,7 +51,7 @@ def _headline(files: Sequence[answers.ChangedFile], stated: Collection[str]) -> 
     file = files[0]
     name = ", ".join(each["source"] or each["file"] for each in files)
     match file["outcome"]:
-        case "refused":
+        case "rejected":
             result = "not changed" if file["source"] else "not created"
             yield Cell(f"{name}: {result}: {file['reason']}", "red")
             if file["fix"] not in stated:
@@ -150,7 +150,7 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
         if "next" in document:
             yield next_cell("on the node", document["next"])
             yield from _copies(document["next"])
-    elif document["outcome"] == "Refused":
+    elif document["outcome"] == "Rejected":
         yield Cell(f"Nothing was written{_prevented(document['files'])}.")
     else:
         yield Cell("Nothing to write.")
@@ -158,7 +158,7 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
 
 def _prevented(files: Sequence[answers.ChangedFile]) -> str:
     """Name the files that cannot be changed if, because of them, changes that are shown are not made."""
-    names = [file["file"] for file in files if file["outcome"] == "refused"]
+    names = [file["file"] for file in files if file["outcome"] == "rejected"]
     if not names or all(file["outcome"] != "changed" for file in files):
         return ""
     return f", because {' and '.join(names)} cannot be changed safely"

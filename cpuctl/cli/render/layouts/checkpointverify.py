@@ -38,7 +38,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     yield Lines((verdict, *([Cell(f"  see: {check}")] if check else [])))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
-    elif start["outcome"] in ("Refused", "KubeletFault"):
+    elif start["outcome"] in ("Rejected", "KubeletFault"):
         yield Lines.of("State files: not checked, because the kubelet exits before reading them")
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
@@ -74,7 +74,10 @@ def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[C
     for file in document["files"]:
         line, verdict = file_line(file, wide=wide), file["verdict"]
         yield Cell(f"{line.text}, {STATE_FILES_TAKEN.get(verdict['outcome'], 'rejected')}", line.style)
-        if verdict["outcome"] in ("Refused", "KubeletFault", "Undetermined") and verdict != document["start"]:
+        if (
+            verdict["outcome"] in ("Rejected", "KubeletFault", "Undetermined")
+            and verdict != document["start"]
+        ):
             yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
 
 

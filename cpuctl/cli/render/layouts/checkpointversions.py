@@ -18,7 +18,7 @@ _WARNING = (
 _WORDS = {
     "reads": ("yes", "green"),
     "readsPartly": ("partly", "yellow"),
-    "refuses": ("no", "red"),
+    "rejects": ("no", "red"),
 }
 
 _UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy")

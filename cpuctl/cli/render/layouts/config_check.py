@@ -55,7 +55,7 @@ def _repeats_start(finding: ConfigFinding, start: Start) -> bool:
     """Return whether a finding only repeats why the kubelet does not start, so that only its fix is new."""
     if start["outcome"] == "Started":
         return False
-    why = start["error"] if start["outcome"] == "Refused" else start["why"]
+    why = start["error"] if start["outcome"] == "Rejected" else start["why"]
     return finding["message"] == why
 
 
@@ -67,7 +67,7 @@ def _verdict(document: ConfigCheck, *, wide: bool, alone: bool) -> Iterator[Cell
     verdict = verdict_cell(start, who, errors=document["summary"]["error"])
     accepted = start["outcome"] == "Started" and not alone
     yield verdict._replace(text=f"{who} accepts this configuration.") if accepted else verdict
-    if start["outcome"] == "Refused" and "logged" in start and wide:
+    if start["outcome"] == "Rejected" and "logged" in start and wide:
         yield Cell(f"The kubelet logs: {start['logged']}")
     yield from setting_cells(start)
     if node := document.get("node"):

@@ -13,7 +13,7 @@ from cpuctl.exports.outcomes import start_word
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Proposed, Refusal
+    from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Proposed, Rejection
     from cpuctl.answers.start import SettingToFix
 
 _ADDENDS: Final = ("kubeReserved", "systemReserved", "evictionHard")
@@ -31,8 +31,8 @@ _HEAD_LINES = 2
 def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out a proposal, or why there is none."""
     who = f"Kubelet {document['kubelet']['version']}"
-    if "refusal" in document:
-        yield Lines(tuple(_refusal(document["refusal"], who)))
+    if "rejection" in document:
+        yield Lines(tuple(_rejection(document["rejection"], who)))
         return
     proposal = document["proposal"]
     yield Lines(tuple(_choices(proposal, who)))
@@ -46,15 +46,15 @@ def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: 
         yield next_line("to check the node's state files with these settings", command)
 
 
-def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
-    yield Cell(f"Nothing to propose: {refusal['why']}", "red")
-    if start := refusal.get("start"):
+def _rejection(rejection: Rejection, who: str) -> Iterator[Cell]:
+    yield Cell(f"Nothing to propose: {rejection['why']}", "red")
+    if start := rejection.get("start"):
         yield Cell(*start_word(start, who))
         # A setting that is not set yet is one of those that would be proposed.
         places = (place for place in settings_to_fix(start) if place["where"])
         yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)
-    if command := refusal.get("next"):
+    if command := rejection.get("next"):
         yield next_cell("to see what to change" if start else "to reserve only CPUs", command)
 
 

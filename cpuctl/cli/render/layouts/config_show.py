@@ -99,7 +99,7 @@ def _gates(gates: Sequence[answers.FeatureGate]) -> Table:
 
 
 def _reservation(
-    reservation: answers.Reservation | answers.RefusedReservation, *, wide: bool
+    reservation: answers.Reservation | answers.RejectedReservation, *, wide: bool
 ) -> Iterator[Block]:
     if "error" in reservation:
         yield Lines((Cell(f"Reserved resources are unknown: {reservation['error']}", "red"),))

@@ -173,7 +173,7 @@ def _pods(
     yield _changing(pods) if pods and starts else _same_pods(_outcomes(document))
     for pod in pods if starts else ():
         yield from _both(document, pod)
-    if (refused := document.get("refusedByBoth", ())) and starts:
+    if (refused := document.get("rejectedByBoth", ())) and starts:
         yield f"Neither kubelet admits {counted(len(refused), 'other pod' if pods else 'pod')}:"
         shown = refused if wide else refused[:_REFUSED_SHOWN]
         yield from (line for each in shown for line in _refused(document, each))

@@ -43,7 +43,7 @@ _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] =
 _UNREADABLE = Cell("unreadable", "red")
 _STATUS = {
     "Started": Cell("ok", "green"),
-    "Refused": Cell("would not start", "red"),
+    "Rejected": Cell("would not start", "red"),
     "Undetermined": Cell("undetermined", "yellow"),
 }
 _FAULTS = {

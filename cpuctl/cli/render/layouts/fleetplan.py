@@ -18,7 +18,7 @@ from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Refusal
+    from cpuctl.answers.decisions import Rejection
     from cpuctl.answers.fleet import DaemonSetOutcome, FleetDaemonSet, FleetPlan, FleetPod
 
 _STYLES = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
@@ -110,9 +110,9 @@ def _reason(pod: FleetPod | DaemonSetOutcome, where: str = "") -> str:
     return f"{PODS[pod['outcome']].word}{where}: {rejection_text(_refusal(pod))}"
 
 
-def _refusal(pod: FleetPod | DaemonSetOutcome) -> Refusal:
+def _refusal(pod: FleetPod | DaemonSetOutcome) -> Rejection:
     # Its outcome is neither Admitted nor Pending: it has the fields of a rejection.
-    return cast("Refusal", pod)
+    return cast("Rejection", pod)
 
 
 def _differs(pod: FleetPod) -> str:

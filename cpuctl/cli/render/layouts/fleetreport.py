@@ -70,7 +70,7 @@ def _row(node: ReportedNode | UnreadableNode, place: int) -> tuple[Cell, ...]:
     if node["outcome"] == "Unreadable":
         return (Cell(node["node"]), *(Cell("-"),) * 4, Cell(f"unreadable: {node['error']}", "red"))
     summary = node["summary"]
-    bad = summary["error"] or summary["notAdmitted"] or summary["start"] in ("Refused", "KubeletFault")
+    bad = summary["error"] or summary["notAdmitted"] or summary["start"] in ("Rejected", "KubeletFault")
     style = "red" if bad else "yellow" if summary["warning"] or summary["unknown"] else "green"
     return (
         Cell(node["node"]),

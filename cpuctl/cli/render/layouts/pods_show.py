@@ -62,7 +62,7 @@ def _equivalent(pods: Sequence[Pod]) -> list[list[Pod]]:
     """Group pods of one origin that have the same quantities, also after quotas."""
     groups: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
-        refused = tuple(bool(charge["refusals"]) for charge in pod["quotas"])
+        refused = tuple(bool(charge["rejections"]) for charge in pod["quotas"])
         owner = (pod["namespace"], pod["owner"], pod["origin"], refused, str(pod["amounts"]))
         groups.setdefault(owner, []).append(pod)
     return list(groups.values())
@@ -88,7 +88,7 @@ def _title(equivalent: Sequence[Pod]) -> Iterator[Cell]:
     of = f" of {pod['owner']}" if pod["owner"] else ""
     yield Cell(f"{full_name(pod)}{more}{of}", "bold")
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
-    for text in pod["apiServer"]["refusals"]:
+    for text in pod["apiServer"]["rejections"]:
         yield Cell(f"The API server rejects the pod: {text}", "red")
     if pod["kubelet"]["rejected"]:
         why = f"{pod['kubelet']['reason']}: {pod['kubelet']['message']}"
@@ -129,7 +129,7 @@ def _value(resource: str, side: str) -> str:
 def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
     """Report which containers get exclusive CPUs; in one line those that share for the same reason."""
     sharing: dict[str, list[Container]] = {}
-    refused = pod["apiServer"]["refusals"]
+    refused = pod["apiServer"]["rejections"]
     condition, style = (
         ("if the pod were accepted", "") if refused else ("if the kubelet admits the pod", "green")
     )

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         Repeat,
         Room,
     )
-    from cpuctl.answers.decisions import Refusal
+    from cpuctl.answers.decisions import Rejection
     from cpuctl.answers.plan import StartedPlan
 
-    Why = Callable[[Refusal], str]
+    Why = Callable[[Rejection], str]
 
 _LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
     "numaNode": "on one NUMA node",

@@ -43,7 +43,7 @@ def remedy_cells(start: Start) -> Iterator[Cell]:
 
 def fix_cells(start: Start) -> Iterator[Cell]:
     """Show how to change a configuration that cannot be loaded, and the outcome after that."""
-    if start["outcome"] in ("Refused", "KubeletFault"):
+    if start["outcome"] in ("Rejected", "KubeletFault"):
         if "fix" in start:
             yield Cell(f"  fix: {start['fix']}")
         yield from (Cell(f"  {each} (once the first is fixed)") for each in start.get("later", ()))
@@ -58,7 +58,7 @@ def setting_cells(start: Start) -> Iterator[Cell]:
 
 def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
     """Return the settings that keep a kubelet from starting, if the answer names them."""
-    return start.get("settingsToFix", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
+    return start.get("settingsToFix", ()) if start["outcome"] in ("Rejected", "KubeletFault") else ()
 
 
 def setting_text(place: SettingToFix) -> str:

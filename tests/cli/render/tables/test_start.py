@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def test_the_colour_of_a_verdict_matches_the_answer() -> None:
     """A "no" is never green: with errors the answer is "no" even if the kubelet would start."""
-    started, refused = {"outcome": "Started"}, {"outcome": "Refused", "stage": "load", "error": "x"}
+    started, refused = {"outcome": "Started"}, {"outcome": "Rejected", "stage": "load", "error": "x"}
     styles = {
         (start["outcome"], errors): verdict_cell(cast("Start", start), "The kubelet", errors=errors).style
         for start in (started, refused)
@@ -21,6 +21,6 @@ def test_the_colour_of_a_verdict_matches_the_answer() -> None:
     assert styles == {
         ("Started", 0): "green",
         ("Started", 1): "yellow",
-        ("Refused", 0): "red",
-        ("Refused", 1): "red",
+        ("Rejected", 0): "red",
+        ("Rejected", 1): "red",
     }

@@ -227,8 +227,8 @@ class CPUChange(ChangedHolder):
     before: CPUList | None
     """Null if there was no such holder."""
     after: CPUList | None
-    gained: CPUList
-    lost: CPUList
+    added: CPUList
+    removed: CPUList
 
 
 class MemoryChange(ChangedHolder):

@@ -138,14 +138,14 @@ class ResizedCPUs(TypedDict):
     baseline: CPUList | None
     """The CPUs from admission that it keeps across every resize; null if there is no such guarantee."""
     kept: CPUList
-    gained: CPUList
-    lost: CPUList
+    added: CPUList
+    removed: CPUList
     counts: CPUCounts
     matchesRequest: bool
     """Whether the number of CPUs matches the request."""
     numaNodes: list[int]
     releasedAfter: str | None
-    """The minimum time for which it keeps the CPUs that it loses (KEP-6122)."""
+    """The minimum time for which it keeps the CPUs that are removed (KEP-6122)."""
     steps: list[Step]
     """The rules of the CPU allocation that chose the CPUs."""
 

@@ -41,12 +41,12 @@ class CPUChange(HolderChange[CPUSet]):
     """A holder whose CPUs have changed."""
 
     @property
-    def gained(self) -> CPUSet:
+    def added(self) -> CPUSet:
         """The CPUs that it has now and did not have."""
         return (self.after or CPUSet()) - (self.before or CPUSet())
 
     @property
-    def lost(self) -> CPUSet:
+    def removed(self) -> CPUSet:
         """The CPUs that it had and no longer has."""
         return (self.before or CPUSet()) - (self.after or CPUSet())
 

@@ -29,7 +29,7 @@ def test_cpus_that_changed_hands() -> None:
     assert difference
     assert difference.policies is None
     assert [
-        (tuple(each.holder), str(each.gained), str(each.lost), each.before is None, each.after is None)
+        (tuple(each.holder), str(each.added), str(each.removed), each.before is None, each.after is None)
         for each in difference.changes
     ] == [
         (("sharedPool", "", ""), "5", "3", False, False),

@@ -247,9 +247,9 @@ def test_the_difference_of_states_adds_up(before: CPUStateFile, after: CPUStateF
     assert bool(difference) == (without_empty_pods(before) != without_empty_pods(after))
     for change in difference.changes:
         old, new = change.before or CPUSet(), change.after or CPUSet()
-        assert (old - change.lost) | change.gained == new
-        assert change.gained.isdisjoint(old)
-        assert change.lost <= old
+        assert (old - change.removed) | change.added == new
+        assert change.added.isdisjoint(old)
+        assert change.removed <= old
 
 
 @given(memory_states, memory_states)

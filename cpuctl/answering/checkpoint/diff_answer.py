@@ -160,8 +160,8 @@ def _cpu_change(change: CPUChange, owners: Owners) -> answers.CPUChange:
         **_holder(change.holder, owners),
         "before": None if change.before is None else str(change.before),
         "after": None if change.after is None else str(change.after),
-        "gained": str(change.gained),
-        "lost": str(change.lost),
+        "added": str(change.added),
+        "removed": str(change.removed),
     }
 
 

@@ -55,14 +55,14 @@ def difference_blocks(difference: answers.Difference, *, wide: bool, is_new: boo
 
 
 def _cpus(changes: Sequence[answers.CPUChange], *, wide: bool) -> Table:
-    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", "GAINED", "LOST", *(("UID",) if wide else ()))
+    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", "ADDED", "REMOVED", *(("UID",) if wide else ()))
     rows = tuple(
         (
             *_names(change),
             Cell(_list(change["before"])),
             Cell(_list(change["after"])),
-            Cell(change["gained"] or "-", "green" if change["gained"] else ""),
-            Cell(change["lost"] or "-", "red" if change["lost"] else ""),
+            Cell(change["added"] or "-", "green" if change["added"] else ""),
+            Cell(change["removed"] or "-", "red" if change["removed"] else ""),
             *((Cell(change["podUID"] or "-"),) if wide else ()),
         )
         for change in changes

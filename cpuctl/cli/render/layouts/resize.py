@@ -148,7 +148,7 @@ def _follows(pod: ResizedPod) -> Iterator[Cell]:
         cpus = container["cpus"]
         if cpus is not None and cpus["releasedAfter"]:
             after = cpus["releasedAfter"]
-            yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for at least {after} (KEP-6122)")
+            yield Cell(f"{container['name']} keeps CPUs {cpus['removed']} for at least {after} (KEP-6122)")
 
 
 def _sharing(pod: ResizedPod) -> Iterator[Cell]:
@@ -222,8 +222,8 @@ def _row(container: ResizedContainer, *, granted: bool) -> dict[str, Cell]:
         "GUARANTEED": Cell(cpus["baseline"] or "-"),
         "BEFORE": Cell(cpus["before"] or "shared"),
         "AFTER": Cell(cpus["after"] or "shared", "" if cpus["matchesRequest"] else "yellow"),
-        "ADDED": Cell(cpus["gained"] or "-", "green" if cpus["gained"] else ""),
-        "REMOVED": Cell(cpus["lost"] or "-", "red" if cpus["lost"] else ""),
+        "ADDED": Cell(cpus["added"] or "-", "green" if cpus["added"] else ""),
+        "REMOVED": Cell(cpus["removed"] or "-", "red" if cpus["removed"] else ""),
     }
 
 
@@ -352,7 +352,7 @@ def _requests_cpus(container: ResizedContainer) -> bool:
 def _marks(cpus: ResizedCPUs) -> dict[int, str]:
     """Return the mark of every CPU that the container has, had or is guaranteed."""
     marks: dict[int, str] = {}
-    for mark, text in (("=", cpus["kept"]), ("+", cpus["gained"]), ("-", cpus["lost"])):
+    for mark, text in (("=", cpus["kept"]), ("+", cpus["added"]), ("-", cpus["removed"])):
         marks |= dict.fromkeys(CPUSet.parse(text), mark)
     guaranteed = CPUSet.parse(cpus["baseline"] or "")
     return marks | {cpu: "*" for cpu in guaranteed if marks.get(cpu) == "="}

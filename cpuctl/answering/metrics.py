@@ -100,8 +100,8 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
         labels = {"code": code, "severity": severity}
         yield gauge("audit_findings_by_code", "Findings by code.", labels, count)
     for what in ("containers", "threads", "interrupts"):
-        if (looked_at := summary[what]) is not None:
-            yield gauge("audit_looked_at", "Number of objects that were checked.", {"what": what}, looked_at)
+        if (checked := summary[what]) is not None:
+            yield gauge("audit_checked", "Number of objects that were checked.", {"what": what}, checked)
     help_ = "Checks that were skipped because their input was missing."
     silent = {name for each in audit["unchecked"] for name in each["checks"]}
     yield gauge("audit_unchecked", help_, {}, len(silent))

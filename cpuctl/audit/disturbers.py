@@ -239,7 +239,7 @@ def _came(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
     shown = few([f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often])
     return Finding(
         severity=Severity.NOTE,
-        code="interrupts-came",
+        code="interrupts-delivered",
         place=NodePart("interrupts"),
         message=f"{counted(len(often), 'interrupt')} {'were' if len(often) > 1 else 'was'} delivered to "
         f"exclusive CPUs since boot; the current affinity is not recorded: {shown}",

@@ -149,7 +149,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
         if double := taken & held:
             yield Finding(
                 severity=Severity.ERROR,
-                code="given-twice",
+                code="held-twice",
                 place=NodePart(snapshot.pod_name(uid)),
                 message=f"{are(double)} assigned to this pod, but also to the shared pool or another pod",
                 expected="exclusive CPUs",

@@ -61,7 +61,7 @@ def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.WARNING,
-            code="answer-lacks-pod",
+            code="pod-not-listed",
             place=NodePart(name),
             message=f"the kubelet does not list it, but {CPU_FILE} gives it CPUs {held}",
             expected=str(held),

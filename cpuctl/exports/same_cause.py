@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _IN_STATE_FILES = {
     "state-unusable": {"unreadable"},
     "state-policy": {"policy-differs"},
-    "given-twice": {"held-twice", "held-and-shared"},
+    "held-twice": {"held-twice", "held-and-shared"},
     "reserved-in-use": {"reserved-held", "reserved-in-pool"},
     "cpus-offline": {"no-such-cpus"},
     "cpus-unknown": {"unaccounted-cpus"},

@@ -41,7 +41,7 @@ _AFTER_STATE = frozenset(
 """Findings that may be transient after the state was written."""
 _AFTER_PODS = frozenset(
     {
-        "answer-lacks-pod",
+        "pod-not-listed",
         "assigned-cpuset-missing",
         "claim-stale",
         "devices-differ",
@@ -53,7 +53,7 @@ _AFTER_PODS = frozenset(
     }
 )
 """Findings that may be transient after a pod or a container was created, ended or was removed."""
-_AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-came", "memory-spill"})
+_AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-delivered", "memory-spill"})
 """Codes whose ``detected`` is a quantity, which differs each time."""
 
 

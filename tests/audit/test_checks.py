@@ -160,7 +160,7 @@ def test_siblings_are_reported_by_their_owners(held: str, reported: str) -> None
 def test_cpus_are_assigned_only_once() -> None:
     node = clean_node()
     entries(node, WEB, front="2,5")
-    assert codes(node, "state") == {"given-twice": "2,5"}
+    assert codes(node, "state") == {"held-twice": "2,5"}
 
 
 def test_containers_of_one_pod_may_share_their_cpus() -> None:

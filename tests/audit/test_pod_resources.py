@@ -65,7 +65,7 @@ def test_other_devices() -> None:
 
 
 def test_pods_that_only_one_of_the_two_knows() -> None:
-    assert found(PodResources(())) == [("answer-lacks-pod", OWN, "not listed")]
+    assert found(PodResources(())) == [("pod-not-listed", OWN, "not listed")]
     new = PodAllocation("ai", "new", (ContainerAllocation("main", CPUSet.of([3])),))
     answers = answered()
     both = answers._replace(pods=(*(answers.pods or ()), new))

@@ -324,7 +324,7 @@ def test_interrupts_are_read_even_without_their_directories(run: Run, tmp_path: 
     shutil.rmtree(node / "proc/irq")
     reported = answer(run("audit", "-m", "clean", "-o", "json"), 3)
     (finding,) = reported["findings"]
-    assert (finding["code"], finding["severity"]) == ("interrupts-came", "note")
+    assert (finding["code"], finding["severity"]) == ("interrupts-delivered", "note")
     assert "24 (eth0): " in finding["message"]
     (gap,) = reported["unchecked"]
     assert gap["missing"] == "interrupt affinities (/proc/irq): only interrupt counts are known"

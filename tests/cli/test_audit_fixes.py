@@ -181,7 +181,7 @@ FIXED = {
         RESTART,
         lambda node: state(node, "0,3-4,6-7", entries={DATABASE: {"server": OWN}, "gone": {"a": "2"}}),
     ),
-    "shared and held": Situation("given-twice", REPAIR, lambda node: state(node, "0-4,6-7")),
+    "shared and held": Situation("held-twice", REPAIR, lambda node: state(node, "0-4,6-7")),
     "reserved and held": Situation(
         "reserved-in-use",
         REPAIR,
@@ -455,11 +455,11 @@ def test_a_file_without_read_permission_is_read_with_sudo(
     reported = ("--root", str(node.root), "--pods", str(node.file), *node.reported)
     begun = audit("cpuctl", "audit", *reported, preexec_fn=as_unprivileged)
     (closed,) = [each for each in begun if each["code"] == "state-closed"]
-    assert "given-twice" not in [each["code"] for each in begun]
+    assert "held-twice" not in [each["code"] for each in begun]
     assert (closed["code"], node.without_options(closed["fix"])) == CLOSED
     seen = [each["code"] for each in audit(*shlex.split(closed["fix"]))]
     assert "state-closed" not in seen
-    assert "given-twice" in seen
+    assert "held-twice" in seen
 
 
 def test_every_proposed_fix_is_run() -> None:

@@ -62,7 +62,7 @@ def test_what_was_not_checked_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = with_kubelet_files(clean_node())
     bare = {path: text for path, text in node.files.items() if not path.startswith("proc/")}
     metrics = read(cpuctl("audit", "--root", str(written(bare, tmp_path)), *V36, "-q", "-o", "prom").out)
-    assert 'what="interrupts"' not in metrics.get("cpuctl_audit_looked_at", {})
+    assert 'what="interrupts"' not in metrics.get("cpuctl_audit_checked", {})
     assert metrics["cpuctl_audit_unchecked"][""] > 0
 
 

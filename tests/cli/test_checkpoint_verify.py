@@ -373,7 +373,7 @@ def test_the_running_kubelets_answers_are_compared_with_the_files(
     result = verify(*words)
     document = json.loads(result.out)
     codes = {each["code"] for each in document["findings"]}
-    assert codes == {"answer-lacks-pod", "allocatable-differs"}
+    assert codes == {"pod-not-listed", "allocatable-differs"}
     assert (result.code, document["start"]["outcome"]) == (0, "Started")
     assert verify(*words, "--strict").code == 3
     nameless = verify("fine", *NODE, *V36, "--pod-resources", "answers.json")

@@ -26,7 +26,7 @@ def test_a_file_of_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
     path.write_text('{"podResources": []}\n---\n{"cpuIds": []}\n')
     code, codes, unchecked = audited(cpuctl, path)
     assert (code, unchecked) == (3, [])
-    assert set(codes) == {"answer-lacks-pod", "allocatable-differs"}
+    assert set(codes) == {"pod-not-listed", "allocatable-differs"}
 
 
 def test_a_socket_that_does_not_answer_is_reported(cpuctl: Cpuctl, tmp_path: Path) -> None:

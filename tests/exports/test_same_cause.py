@@ -24,7 +24,7 @@ FILE = "cpu_manager_state"
 def test_a_finding_is_never_replaced_by_a_less_severe_one(
     audited: str, verified: list[str], shown: object
 ) -> None:
-    twice = {"code": "given-twice", "severity": audited, "subject": "shop/db", "uid": "1"}
+    twice = {"code": "held-twice", "severity": audited, "subject": "shop/db", "uid": "1"}
     audit: Any = {"findings": [twice]}
     state: Any = {
         "findings": [

@@ -98,7 +98,7 @@ def test_the_watch_notifies_systemd_and_can_read_all_its_files(steps: Steps) -> 
     assert " watch      watching 0 containers of 0 pods" in log
     metrics = (steps.folder / "cpuctl_audit.prom").read_text()
     assert "cpuctl_audit_unreadable 0\n" in metrics
-    assert 'cpuctl_audit_looked_at{what="threads"}' in metrics
+    assert 'cpuctl_audit_checked{what="threads"}' in metrics
 
 
 def test_the_timer_is_scheduled_again(steps: Steps) -> None:

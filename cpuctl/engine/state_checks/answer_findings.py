@@ -155,7 +155,7 @@ def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iter
         alone = answers.alone.get(pod.full_name)
         yield StateFinding(
             Severity.WARNING,
-            "answer-lacks-pod",
+            "pod-not-listed",
             StatePlace(CPU_FILE, uid),
             f"{pod.full_name} has CPUs {held} in {CPU_FILE}, but the kubelet does not list it"
             + (f"; queried individually (Get), {_answer_text(alone)}" if alone else ""),

@@ -155,7 +155,7 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
     if isinstance(file.read, UnreadableState):
         yield StateFinding(
             severity=Severity.WARNING,
-            code="passed-over",
+            code="devices-unreadable",
             place=StatePlace(name),
             message=f"cannot be loaded: {file.read.error}; the kubelet logs this, starts, and treats "
             "every device as free: it may assign devices that are in use to other containers",

@@ -69,7 +69,7 @@ class StateVerdict(Record):
     @property
     def passed_over(self) -> frozenset[str]:
         """The files that the kubelet cannot load and goes on without."""
-        return frozenset(each.place.file_name for each in self.findings if each.code == "passed-over")
+        return frozenset(each.place.file_name for each in self.findings if each.code == "devices-unreadable")
 
     @property
     def starts(self) -> bool:

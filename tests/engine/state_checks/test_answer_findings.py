@@ -48,7 +48,7 @@ def found(
     return [
         (each.code, each.place.file_name, each.place.pod_uid, each.expected, each.detected)
         for each in verdict.findings
-        if each.code.startswith(("answer", "alloc"))
+        if each.code.startswith(("answer", "alloc", "pod-not-listed"))
     ]
 
 
@@ -71,10 +71,10 @@ def test_assignments_that_differ_from_the_files() -> None:
 
 def test_a_pod_that_is_not_listed_and_its_individual_answer() -> None:
     saved = str(CPU_STATE.entries[WEB]["app"])
-    missing = ("answer-lacks-pod", "cpu_manager_state", WEB, saved, "not listed")
+    missing = ("pod-not-listed", "cpu_manager_state", WEB, saved, "not listed")
     assert found(answered(holdings(DB))) == [missing]
     verdict = verify(owners=RUNNING, answers=answered(holdings(DB), **{WEB: "refused: not found"}))
-    (finding,) = [each for each in verdict.findings if each.code == "answer-lacks-pod"]
+    (finding,) = [each for each in verdict.findings if each.code == "pod-not-listed"]
     assert finding.message == (
         f"shop/{WEB} has CPUs {saved} in cpu_manager_state, but the kubelet does not list it; queried "
         "individually (Get), the answer is: refused: not found"

@@ -34,7 +34,7 @@ _State = TypeVar("_State")
 class ActionKind(StrEnum):
     """What was done."""
 
-    DROPPED = "dropped"
+    REMOVED = "removed"
     MOVED = "moved"
     POOL = "pool"
     POD = "pod"
@@ -189,14 +189,14 @@ class CPURules(NamedTuple):
 def repair_cpu_state(
     state: CPUStateFile, rules: CPURules, owners: Owners
 ) -> Repaired[CPUStateFile] | NotRepaired:
-    """Make a state fit the machine and the configuration; if *owners* are known, drop others' entries."""
+    """Make a state fit the machine and the configuration; if *owners* are known, remove others' entries."""
     work = _Work(state, rules, owners)
     if rules.policy is None:
         work.give_up()
         return Repaired(work.state, tuple(work.actions))
     if state.policy_name != "static":
         work.start_from_empty()
-    work.drop_gone()
+    work.remove_gone()
     work.settle_pods()
     moves = moves_of(holders(work.state), owners, rules.policy)
     if isinstance(moves, NotRepaired):
@@ -227,11 +227,11 @@ class _Work:
         self.actions: list[RepairAction] = []
 
     def give_up(self) -> None:
-        """Drop all entries: the policy none has no exclusive CPUs."""
+        """Remove all entries: the policy none has no exclusive CPUs."""
         if (before := self.state.policy_name) == "none":
             return
         self._do(ActionKind.POLICY, "policy none is configured", before=before, after="none")
-        self._drop_all(
+        self._remove_all(
             "policy none has no exclusive CPUs; the container keeps running on them until it is restarted"
         )
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
@@ -240,18 +240,18 @@ class _Work:
         """Take over no entries of another policy, which has no exclusive CPUs."""
         before = self.state.policy_name
         self._do(ActionKind.POLICY, "policy static is configured", before=before, after="static")
-        self._drop_all(f"policy {before} has no entries" if before else "the file names no policy")
+        self._remove_all(f"policy {before} has no entries" if before else "the file names no policy")
         self.state = CPUStateFile(policy_name="static", default_cpu_set=self.state.default_cpu_set)
 
-    def _drop_all(self, why: str) -> None:
+    def _remove_all(self, why: str) -> None:
         for uid, containers in sorted(self.state.entries.items()):
             for name, cpus in sorted(containers.items()):
-                self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
+                self._do(ActionKind.REMOVED, why, uid, name, before=str(cpus))
 
-    def drop_gone(self) -> None:
-        """Drop the entries whose pod or container is gone."""
+    def remove_gone(self) -> None:
+        """Remove the entries whose pod or container is gone."""
         for uid, name, status in gone(self.state.entries, self.owners):
-            self._do(ActionKind.DROPPED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
+            self._do(ActionKind.REMOVED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
         self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:
@@ -298,7 +298,7 @@ class _Work:
     def settle_baselines(self) -> None:
         """Keep the baselines of containers that still hold CPUs, as far as they hold what was promised."""
         baselines: dict[str, dict[str, CPUSet]] = {}
-        dropped = {(each.pod_uid, each.container) for each in self.actions}
+        removed = {(each.pod_uid, each.container) for each in self.actions}
         for uid, guaranteed in sorted(self.state.baselines.items()):
             for name, baseline in sorted(guaranteed.items()):
                 written = str(self.written_baselines[uid][name])
@@ -309,7 +309,7 @@ class _Work:
                     if right != baseline:
                         why = "it does not hold all of them"
                         self._do(ActionKind.BASELINE, why, uid, name, before=written, after=str(right))
-                elif (uid, name) not in dropped:
+                elif (uid, name) not in removed:
                     self._do(ActionKind.BASELINE, "it holds no CPUs", uid, name, before=written)
         self.state = replace(self.state, baselines=baselines)
 
@@ -383,7 +383,7 @@ def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> s
 
 _SHOWN = 3
 _REMOVE = f"{DRAIN}, or remove from the node the pods that do not fit, then {REPAIR_WITH_PODS}"
-_DROPPED = "computed again without the dropped entries"
+_RECOMPUTED = "recomputed without the removed entries"
 _REASONS = {
     None: "the totals do not match the entries",
     DriftKind.BENIGN: "memory has changed only by an amount that is normal after a reboot",
@@ -406,7 +406,7 @@ class MemoryRules(NamedTuple):
 def repair_memory_state(
     state: MemoryStateFile, rules: MemoryRules, owners: Owners
 ) -> Repaired[MemoryStateFile] | NotRepaired:
-    """Make a state fit the machine and the configuration; if *owners* are known, drop others' entries."""
+    """Make a state fit the machine and the configuration; if *owners* are known, remove others' entries."""
     if rules.fresh is None:
         return _given_up(state)
     if state.policy_name != "Static":
@@ -414,16 +414,16 @@ def repair_memory_state(
         why = (
             f"policy {state.policy_name} has no entries" if state.policy_name else "the file names no policy"
         )
-        return Repaired(fresh, (_policy(state, "Static"), *_all_dropped(state, why)))
+        return Repaired(fresh, (_policy(state, "Static"), *_all_removed(state, why)))
     entries = kept(state.entries, owners)
     pods = {uid: blocks for uid, blocks in state.pod_entries.items() if rules.keeps_pods and uid in entries}
     new = replace(state, entries=entries, pod_entries=pods)
     restore = partial(restored, fresh=rules.fresh, compares_groups=rules.compares_groups)
     starts = isinstance(restore(new), MemoryManagerState)
-    dropped = [*_dropped(state, owners)]
-    if starts and not dropped and not rules.keeps_pods:
+    removed = [*_removed(state, owners)]
+    if starts and not removed and not rules.keeps_pods:
         return Repaired(state)
-    actions = [*dropped, *_pods_passed_over(state, rules, owners)]
+    actions = [*removed, *_pods_passed_over(state, rules, owners)]
     if starts:
         return Repaired(new, tuple(actions))
     again = replayed(new, rules.fresh)
@@ -434,7 +434,7 @@ def repair_memory_state(
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)
         matched = isinstance(restore(state), MemoryManagerState)
-        why = _DROPPED if matched else _REASONS[drift.kind if drift else None]
+        why = _RECOMPUTED if matched else _REASONS[drift.kind if drift else None]
         return Repaired(new, (*actions, RepairAction(did=ActionKind.TABLES, reason=why)))
     return NotRepaired(_why_not(verdict), DRAIN)
 
@@ -442,15 +442,15 @@ def repair_memory_state(
 def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
     if state.policy_name == "None":
         return Repaired(state)
-    dropped = _all_dropped(state, "policy None does not assign memory")
-    return Repaired(MemoryStateFile(policy_name="None"), (_policy(state, "None"), *dropped))
+    removed = _all_removed(state, "policy None does not assign memory")
+    return Repaired(MemoryStateFile(policy_name="None"), (_policy(state, "None"), *removed))
 
 
-def _all_dropped(state: MemoryStateFile, why: str) -> Iterator[RepairAction]:
+def _all_removed(state: MemoryStateFile, why: str) -> Iterator[RepairAction]:
     for uid, containers in sorted(state.entries.items()):
         for name, blocks in sorted(containers.items()):
             before = _amounts(blocks)
-            yield RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+            yield RepairAction(did=ActionKind.REMOVED, reason=why, pod_uid=uid, container=name, before=before)
 
 
 def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
@@ -458,11 +458,11 @@ def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
     return RepairAction(did=ActionKind.POLICY, reason=why, before=state.policy_name, after=configured)
 
 
-def _dropped(state: MemoryStateFile, owners: Owners) -> Iterator[RepairAction]:
+def _removed(state: MemoryStateFile, owners: Owners) -> Iterator[RepairAction]:
     for uid, name, status in gone(state.entries, owners):
         before = _amounts(state.entries[uid][name])
         yield RepairAction(
-            did=ActionKind.DROPPED, reason=GONE[status], pod_uid=uid, container=name, before=before
+            did=ActionKind.REMOVED, reason=GONE[status], pod_uid=uid, container=name, before=before
         )
 
 

@@ -326,7 +326,7 @@ def _named(
             entries.setdefault(uid, {})[name] = cpus
         else:
             why = f"no running container has the ID {container_id}"
-            actions.append(RepairAction(did=ActionKind.DROPPED, reason=why, before=str(cpus)))
+            actions.append(RepairAction(did=ActionKind.REMOVED, reason=why, before=str(cpus)))
     return Repaired(replace(found, entries=entries), tuple(actions))
 
 

@@ -70,8 +70,8 @@ def moved(why: str, uid: str, name: str, before: str, after: str) -> RepairActio
     )
 
 
-def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
-    return RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+def removed(why: str, uid: str, name: str, before: str) -> RepairAction:
+    return RepairAction(did=ActionKind.REMOVED, reason=why, pod_uid=uid, container=name, before=before)
 
 
 def policy(before: str, after: str) -> RepairAction:
@@ -105,8 +105,8 @@ CASES = [
         CPUStateFile(policy_name="static", default_cpu_set=cpus("0-7")),
         (
             policy("none", "static"),
-            dropped("policy none has no entries", "p", "a", "1,5"),
-            dropped("policy none has no entries", "q", "a", "2,6"),
+            removed("policy none has no entries", "p", "a", "1,5"),
+            removed("policy none has no entries", "q", "a", "2,6"),
             pool("CPUs 1-2,5-6 are added", "0,3-4,7", "0-7"),
         ),
     ),
@@ -114,7 +114,7 @@ CASES = [
         "the policy none",
         STATE,
         CPUStateFile(policy_name="none", default_cpu_set=CPUSet()),
-        (policy("static", "none"), dropped(ENDS, "p", "a", "1,5"), dropped(ENDS, "q", "a", "2,6")),
+        (policy("static", "none"), removed(ENDS, "p", "a", "1,5"), removed(ENDS, "q", "a", "2,6")),
         CPURules(policy=None),
     ),
     Case(
@@ -132,8 +132,8 @@ CASES = [
         ),
         STATE,
         (
-            dropped("the pod has no such container", "p", "old", "3"),
-            dropped("the pod is not running", "r", "a", "7"),
+            removed("the pod has no such container", "p", "old", "3"),
+            removed("the pod is not running", "r", "a", "7"),
             pool("CPUs 3,7 are added", "0,4", "0,3-4,7"),
         ),
         owners=RUNNING,
@@ -232,7 +232,7 @@ CASES = [
         ),
         replace(STATE, default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
         (
-            dropped("the pod is not running", "r", "a", "7"),
+            removed("the pod is not running", "r", "a", "7"),
             moved("CPU 0 is reserved", "p", "a", "0-1", "1,5"),
         ),
         rules(keeps_baselines=True),

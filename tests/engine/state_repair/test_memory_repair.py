@@ -54,8 +54,8 @@ def state(
     return replace(empty, machine_state=replayed(empty, fresh).tables)
 
 
-def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
-    return RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+def removed(why: str, uid: str, name: str, before: str) -> RepairAction:
+    return RepairAction(did=ActionKind.REMOVED, reason=why, pod_uid=uid, container=name, before=before)
 
 
 def tables(why: str) -> RepairAction:
@@ -77,7 +77,7 @@ MINE = "2Gi of memory on NUMA node 0, 2Mi of hugepages-2Mi on NUMA node 1"
 GONE: Held = {"r": {"c": (block(GIB, 0, 1),), "b": (block(GIB, 1),)}}
 OLD: Held = {"p": {**ENTRIES["p"], "old": (block(GIB, 0),)}}
 SUMS = "the totals do not match the entries"
-DROPPED = "computed again without the dropped entries"
+RECOMPUTED = "recomputed without the removed entries"
 NOBODY_KEEPS = "policy None does not assign memory"
 NOT_READ = "this kubelet does not read pod-level memory; containers keep theirs"
 BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
@@ -108,9 +108,9 @@ CASES = [
         MemoryStateFile(policy_name="None"),
         (
             policy("Static", "None"),
-            dropped(NOBODY_KEEPS, "p", "a", MINE),
-            dropped(NOBODY_KEEPS, "q", "a", "3Gi of memory on NUMA node 1"),
-            dropped(NOBODY_KEEPS, "q", "b", "1Gi of memory on NUMA node 0"),
+            removed(NOBODY_KEEPS, "p", "a", MINE),
+            removed(NOBODY_KEEPS, "q", "a", "3Gi of memory on NUMA node 1"),
+            removed(NOBODY_KEEPS, "q", "b", "1Gi of memory on NUMA node 0"),
         ),
         NONE,
     ),
@@ -132,7 +132,7 @@ CASES = [
         MemoryStateFile(policy_name="Static", machine_state=FRESH),
         (
             policy("None", "Static"),
-            dropped("policy None has no entries", "q", "b", "1Gi of memory on NUMA node 0"),
+            removed("policy None has no entries", "q", "b", "1Gi of memory on NUMA node 0"),
         ),
     ),
     Case(
@@ -140,9 +140,9 @@ CASES = [
         state({**ENTRIES, **GONE, **OLD}),
         GOOD,
         (
-            dropped("the pod has no such container", "p", "old", "1Gi of memory on NUMA node 0"),
-            dropped("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
-            dropped("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
+            removed("the pod has no such container", "p", "old", "1Gi of memory on NUMA node 0"),
+            removed("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
+            removed("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
             tables(SUMS),
         ),
         owners=RUNNING,
@@ -151,7 +151,7 @@ CASES = [
         "gone owners that are in no sum",
         replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
         GOOD,
-        (dropped("the pod is not running", "r", "c", ""),),
+        (removed("the pod is not running", "r", "c", ""),),
         owners=RUNNING,
     ),
     Case("wrong sums", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
@@ -184,7 +184,7 @@ CASES = [
                 "q",
                 "2Gi of memory on NUMA node 0, 3Gi of memory on NUMA node 1",
             ),
-            tables(DROPPED),
+            tables(RECOMPUTED),
         ),
     ),
     Case(
@@ -216,14 +216,14 @@ CASES = [
         state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
         state(ENTRIES, pods={"p": BUBBLES["p"]}),
         (
-            dropped("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
-            dropped("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
+            removed("the pod is not running", "r", "b", "1Gi of memory on NUMA node 1"),
+            removed("the pod is not running", "r", "c", "1Gi of memory on NUMA node 0,1"),
             whole(
                 "no container of the pod holds any of it: the kubelet never releases it",
                 "r",
                 "2Gi of memory on NUMA node 1",
             ),
-            tables(DROPPED),
+            tables(RECOMPUTED),
         ),
         PODS,
         RUNNING,

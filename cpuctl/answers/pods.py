@@ -301,7 +301,7 @@ class Finding(Graded, Found):
     Notes are informational. The message is that of the component that rejects the object.
     """
 
-    rejectedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
+    rejectedBy: Literal["kubectl", "apiserver", "kubelet", "none"]
     file: str
     line: Annotated[int, Bounds(1)]
     column: Annotated[int, Bounds(1)]

@@ -10,7 +10,7 @@ description: A packet gateway gives up CPUs while another pod waits for them.
 
 # What -m takes elsewhere: live, synthetic:..., or a directory, archive or file beside this one.
 machine: synthetic:1s1n8c2t
-cgroupVersion: 2                # default; 1 refuses CPU sets with CPUs that are offline
+cgroupVersion: 2                # default; 1 rejects CPU sets with CPUs that are offline
 
 kubelet:                        # runs from the beginning (running: false if not)
   version: "1.37"

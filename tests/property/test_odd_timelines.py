@@ -24,7 +24,13 @@ RIGHT: list[Any] = [
         EXAMPLE,
         *(
             (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-            for name in ("offline-cpu", "grace-of-pods", "kep-5526-lifecycle", "scenario-8", "told-at-once")
+            for name in (
+                "offline-cpu",
+                "grace-of-pods",
+                "kep-5526-lifecycle",
+                "scenario-8",
+                "reported-at-once",
+            )
         ),
     )
 ]

@@ -38,7 +38,7 @@ def _finding(note: PlacedFinding) -> Finding:
     finding, about = note.finding, note.about
     return {
         **graded(finding),
-        "rejectedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
+        "rejectedBy": finding.rejected_by.value if finding.rejected_by else "none",
         "file": note.source,
         "line": note.place.line,
         "column": note.place.column,

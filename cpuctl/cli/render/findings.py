@@ -103,7 +103,7 @@ MANIFESTS: Form[ManifestFinding] = Form(
     columns={
         "SEVERITY": lambda each: each["severity"],
         "CODE": lambda each: each["code"],
-        "REJECTED BY": lambda each: "-" if each["rejectedBy"] == "nobody" else each["rejectedBy"],
+        "REJECTED BY": lambda each: "-" if each["rejectedBy"] == "none" else each["rejectedBy"],
         "WHERE": _spot,
         "OBJECT": lambda each: _object(each["object"]),
         "MESSAGE": lambda each: each["message"],

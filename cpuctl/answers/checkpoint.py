@@ -313,7 +313,9 @@ class ChangedFile(Difference):
 
 
 class Action(TypedDict):
-    kind: Literal["removed", "moved", "pool", "pod", "baseline", "policy", "tables", "checksum", "format"]
+    kind: Literal[
+        "removed", "moved", "released", "pool", "pod", "baseline", "policy", "tables", "checksum", "format"
+    ]
     holder: Owner | None
     before: str
     after: str

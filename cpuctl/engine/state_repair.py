@@ -8,24 +8,24 @@ share what they shared, and baselines stay inside. In the Memory Manager's state
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from itertools import chain, islice
 from typing import Generic, NamedTuple, TypeVar
 
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryNode, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.outcome import KubeletFault, Picked, Undetermined
-from cpuctl.engine.state_checks.cpu_findings import CPUHolder, holders, union
+from cpuctl.engine.outcome import KubeletFault, Undetermined
+from cpuctl.engine.state_checks.cpu_findings import holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
-from cpuctl.phrases import are, byte_text, named
+from cpuctl.engine.state_moves import Moves, NotRepaired, first, moved, moves_of
+from cpuctl.phrases import are, byte_text
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.records import replace
 
 _State = TypeVar("_State")
@@ -36,6 +36,7 @@ class ActionKind(StrEnum):
 
     REMOVED = "removed"
     MOVED = "moved"
+    RELEASED = "released"
     POOL = "pool"
     POD = "pod"
     BASELINE = "baseline"
@@ -63,133 +64,33 @@ class Repaired(NamedTuple, Generic[_State]):
     actions: tuple[RepairAction, ...] = ()
 
 
-class NotRepaired(NamedTuple):
-    """Why no state is safe, and what to do instead."""
-
-    reason: str
-    advice: str
-
-
 # A state of the CPU Manager.
 
-Moves = Mapping[str, Mapping[int, int]]
-"""By UID, the CPU that replaces each one that is moved."""
-
-
-def moves_of(holders: Iterable[CPUHolder], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
-    """Find a new place for every CPU that a pod may not keep; it keeps all others.
-
-    CPUs that several pods hold stay with the first pod by UID.
-    """
-    parts: dict[str, list[CPUHolder]] = {}
-    # Containers come before the pod as a whole, so that each gets the CPUs near its own.
-    for held in sorted(holders, key=lambda held: not held.container):
-        parts.setdefault(held.uid, []).append(held)
-    return _Search(owners, policy, parts).run()
-
-
-def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:
-    """Replace the old CPUs with the new ones; *leaving* are all that are moved."""
-    there = cpus & leaving
-    return (cpus - there) | CPUSet.of(moves[cpu] for cpu in there) if there else cpus
-
-
-class _Search:
-    """A search for moves; ``parts`` is what every pod holds, ``taken`` what some pod keeps or has got."""
-
-    def __init__(
-        self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolder]]
-    ) -> None:
-        self.owners = owners
-        self.policy = policy
-        self.parts = parts
-        self.taken = CPUSet()
-
-    def run(self) -> Moves | NotRepaired:
-        lost = dict(self._lost())
-        moves: dict[str, dict[int, int]] = {}
-        for uid, cpus in lost.items():
-            own: dict[int, int] = {}
-            left = cpus
-            for held in self.parts[uid]:
-                if here := held.cpus & left:
-                    found = self._found(held, here)
-                    if found is None:
-                        return self._too_few(held, here)
-                    own.update(zip(here, found, strict=True))
-                    left -= here
-            moves[uid] = own
-        return moves
-
-    def _lost(self) -> Iterator[tuple[str, CPUSet]]:
-        usable = CPUSet(self.policy.allocatable)
-        for uid, parts in sorted(self.parts.items()):
-            cpus = union(held.cpus for held in parts)
-            kept = (cpus & usable) - self.taken
-            self.taken |= kept
-            if cpus - kept:
-                yield uid, cpus - kept
-
-    def _found(self, held: CPUHolder, lost: CPUSet) -> CPUSet | None:
-        """Take as many free CPUs as are *lost*, near what is kept; None if there are too few.
-
-        Threads of cores that the holder already has come first, then what the kubelet would take.
-        """
-        free = CPUSet(self.policy.allocatable) - self.taken
-        if len(free) < len(lost):
-            return None
-        mates = free & CPUSet(self.policy.topology.siblings(CPUMask((held.cpus - lost).mask)))
-        found = _first(mates, len(lost))
-        if missing := len(lost) - len(found):
-            found |= self._picked(free - found, missing, self._near(held, lost))
-        self.taken |= found
-        return found
-
-    def _picked(self, free: CPUSet, count: int, near: NodeMask | None) -> CPUSet:
-        picked = self.policy.pick(CPUMask(free.mask), count, near)
-        found = CPUSet(picked.cpus) if isinstance(picked, Picked) else CPUSet()
-        if len(found) == count and found <= free:
-            return found
-        # With uneven cores the kubelet takes CPUs that are not free (kubernetes issue 124066).
-        nodes = CPUSet(self.policy.near(near or NodeMask(0)))
-        return _first(chain(free & nodes, free - nodes), count)
-
-    def _near(self, held: CPUHolder, lost: CPUSet) -> NodeMask | None:
-        """Return the NUMA nodes of what a holder keeps or, if it keeps nothing, of what it had."""
-        nodes = self.policy.topology.numa_nodes
-        for cpus in (held.cpus - lost, lost):
-            if near := sum(1 << node for node, mask in nodes.items() if mask & cpus.mask):
-                return NodeMask(near)
-        return None
-
-    def _too_few(self, held: CPUHolder, lost: CPUSet) -> NotRepaired:
-        free = len(CPUSet(self.policy.allocatable) - self.taken)
-        who = self.owners.name(held.uid, held.container)
-        return NotRepaired(
-            f"{who} cannot keep {named(lost)}; other CPUs free for exclusive use: {free}",
-            REMOVE_ONE,
-        )
-
-
-def _first(cpus: Iterable[int], count: int) -> CPUSet:
-    return CPUSet.of(islice(cpus, count))
+Placed = Mapping[str, Mapping[str, CPUSet]]
+"""CPUs of containers, by their pod's UID and their name."""
+_AS_NEEDED: Placed = {}
 
 
 class CPURules(NamedTuple):
     """The CPU Manager that is to start: ``policy`` is None for the policy ``none``.
 
     ``keeps_pods`` and ``keeps_baselines`` show whether it reads what pods hold as a whole, and baselines.
+    ``due`` counts the exclusive CPUs that a container requests, None if that is unknown.
     """
 
     policy: StaticPolicy | None
     keeps_pods: bool = False
     keeps_baselines: bool = False
+    due: Callable[[StoredPod, Container], int] | None = None
 
 
 def repair_cpu_state(
-    state: CPUStateFile, rules: CPURules, owners: Owners
+    state: CPUStateFile, rules: CPURules, owners: Owners, placed: Placed = _AS_NEEDED
 ) -> Repaired[CPUStateFile] | NotRepaired:
-    """Make a state fit the machine and the configuration; if *owners* are known, remove others' entries."""
+    """Make a state fit the machine and the configuration; if *owners* are known, remove others' entries.
+
+    The containers of some pods get the CPUs in *placed*, instead of keeping as many as they can.
+    """
     work = _Work(state, rules, owners)
     if rules.policy is None:
         work.give_up()
@@ -198,6 +99,8 @@ def repair_cpu_state(
         work.start_from_empty()
     work.remove_gone()
     work.settle_pods()
+    work.place(placed, rules.policy)
+    work.release_surplus(rules.policy)
     moves = moves_of(holders(work.state), owners, rules.policy)
     if isinstance(moves, NotRepaired):
         return moves
@@ -277,6 +180,42 @@ class _Work:
                     why = "its containers hold more than the pod"
                     self._do(ActionKind.POD, why, uid, before=str(whole), after=str(pods[uid]))
         self.state = replace(self.state, pod_entries=pods)
+
+    def place(self, placed: Placed, policy: StaticPolicy) -> None:
+        """Give the containers of pods other CPUs, all at once."""
+        for uid, containers in sorted(placed.items()):
+            lost = _why_lost(union(self.state.entries[uid].values()) - CPUSet(policy.allocatable), policy)
+            why = "a restarted kubelet would reject the pod if it kept its other CPUs"
+            for name, cpus in sorted(containers.items()):
+                if (before := self.state.entries[uid][name]) != cpus:
+                    reason = f"{lost}; {why}" if lost else why
+                    self._do(ActionKind.MOVED, reason, uid, name, before=str(before), after=str(cpus))
+        self.state = replace(self.state, entries={**self.state.entries, **placed})
+
+    def release_surplus(self, policy: StaticPolicy) -> None:
+        """Take from containers that hold more than they request what they cannot keep anyway.
+
+        Otherwise a CPU that a damaged file adds to one pod would be taken from the pod that it belongs to.
+        """
+        for uid in sorted(self.state.entries.keys() - self.state.pod_entries.keys()):
+            for name, cpus in sorted(self.state.entries[uid].items()):
+                if not (surplus := self._surplus(uid, name)):
+                    continue
+                others = union(held.cpus for held in holders(self.state) if held.uid != uid)
+                if lost := first(cpus & others | cpus - CPUSet(policy.allocatable), surplus):
+                    kept_cpus = cpus - lost
+                    why = f"{_why_lost(lost, policy)}, and the container requests {len(cpus) - surplus}"
+                    containers = {**self.state.entries[uid], name: kept_cpus}
+                    self.state = replace(self.state, entries={**self.state.entries, uid: containers})
+                    self._do(ActionKind.RELEASED, why, uid, name, before=str(cpus), after=str(kept_cpus))
+
+    def _surplus(self, uid: str, name: str) -> int:
+        """Return how many CPUs a container holds beyond its request, 0 if that is unknown."""
+        pod, container = (self.owners.pods or {}).get(uid), self.owners.container(uid, name)
+        if pod is None or container is None or self.rules.due is None:
+            return 0
+        due = self.rules.due(pod, container)
+        return max(0, len(self.state.entries[uid][name]) - due) if due else 0
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
         """Replace the CPUs that pods cannot keep with others."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.engine.state_repair import NotRepaired
+from cpuctl.engine.state_moves import NotRepaired
 from tests.conformance.corpus import ONE_IN, Recorded, corpus_files
 from tests.conformance.verified import Asked, RepairedFiles, disagreement, found, repaired, starts_on_files
 

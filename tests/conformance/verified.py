@@ -16,10 +16,10 @@ from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.file_findings import FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
+from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
     CPURules,
     MemoryRules,
-    NotRepaired,
     RepairAction,
     repair_cpu_state,
     repair_memory_state,

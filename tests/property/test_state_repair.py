@@ -17,11 +17,11 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
+from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
     MemoryRules,
-    NotRepaired,
     Repaired,
     repair_cpu_state,
     repair_memory_state,

@@ -291,8 +291,7 @@ class _Look(Record):
 
     def _due(self, pod: StoredPod, container: Container) -> int:
         assert self.node is not None
-        view = self.node.pod_rules.view(pod)
-        return self.node.cpu.claim(Candidate(view, pod_qos(view)), container).cpus
+        return exclusive_cpus(self.node, pod, container)
 
     def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
         assert self.node is not None
@@ -308,6 +307,12 @@ class _Look(Record):
                 f"{RESTARTS})",
                 fix=REMOVE,
             )
+
+
+def exclusive_cpus(node: Node, pod: StoredPod, container: Container) -> int:
+    """Count the exclusive CPUs that a container requests."""
+    view = node.pod_rules.view(pod)
+    return node.cpu.claim(Candidate(view, pod_qos(view)), container).cpus
 
 
 def saved_states(found: FoundStates) -> SavedStates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
@@ -17,33 +18,37 @@ from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
 from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR
+from cpuctl.engine.state_checks.verify import exclusive_cpus
+from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
     MemoryRules,
-    NotRepaired,
     RepairAction,
     Repaired,
     repair_cpu_state,
     repair_memory_state,
 )
-from cpuctl.engine.state_start import fails_on_files
+from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
+from cpuctl.operations.checkpoint.placing import placed_again
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cpuctl.engine.state_checks.findings import StateFinding
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.engine.state_repair import Placed
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine
     from cpuctl.operations.checkpoint.states import CheckpointCase
+    from cpuctl.pods.model import Container, StoredPod
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
@@ -65,12 +70,7 @@ def repair(case: CheckpointCase) -> Repairs:
     if not isinstance(managers, Started):
         reason = _of_start(managers, "regardless of the state files", f"{_CORRECT}: {_CHECK}")
         return Repairs(tuple(_refused(state, reason) for state in case.states), before)
-    changes = tuple(_repaired(state, case, managers, before) for state in case.states)
-    states = (
-        state if change.refused else change.as_input()
-        for state, change in zip(case.states, changes, strict=True)
-    )
-    after = replace(case, states=tuple(states)).verdict()
+    changes, after = _placed(case, managers, before)
     if not isinstance(after.start, Started) and not any(change.refused for change in changes):
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
@@ -82,6 +82,53 @@ def repair(case: CheckpointCase) -> Repairs:
     elif any(change.changed for change in changes):
         changes = tuple(map(_with_all, changes))
     return Repairs(changes, _drained(after, case) if any(each.changed for each in changes) else after)
+
+
+class _Attempt(NamedTuple):
+    """The changes of a repair, and the verdict on the files as they are then."""
+
+    changes: tuple[FileChange, ...]
+    after: StateVerdict
+
+    @property
+    def rejected(self) -> frozenset[str]:
+        """The UIDs of running pods that a restarted kubelet rejects."""
+        found = self.after.findings
+        return frozenset(each.place.pod_uid for each in found if each.code == _REJECTED_AGAIN)
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """The UIDs of pods that get other CPUs."""
+        did = (action for change in self.changes for action in change.actions)
+        return frozenset(each.pod_uid for each in did if each.did is ActionKind.MOVED)
+
+
+def _placed(case: CheckpointCase, managers: Started, before: StateVerdict) -> _Attempt:
+    """Repair the files; place pods anew that a kubelet rejects if only their lost CPUs are replaced."""
+    best = _attempt(case, managers, before)
+    for uids in dict.fromkeys((best.rejected & best.moved, best.moved if best.rejected else frozenset())):
+        placed = placed_again(_changed(case, best.changes), uids)
+        if placed is None:
+            continue
+        other = _attempt(case, managers, before, placed)
+        if other.after.starts and len(other.rejected) < len(best.rejected):
+            best = other
+    return best
+
+
+def _attempt(
+    case: CheckpointCase, managers: Started, before: StateVerdict, placed: Placed | None = None
+) -> _Attempt:
+    changes = tuple(_repaired(state, case, managers, before, placed) for state in case.states)
+    return _Attempt(changes, _changed(case, changes).verdict())
+
+
+def _changed(case: CheckpointCase, changes: Sequence[FileChange]) -> CheckpointCase:
+    states = (
+        state if change.refused else change.as_input()
+        for state, change in zip(case.states, changes, strict=True)
+    )
+    return replace(case, states=tuple(states))
 
 
 def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
@@ -218,7 +265,13 @@ def _of_start(outcome: NotStarted, when: str, advice: str) -> Refused:
     return Refused(start_notes(outcome, when), advice)
 
 
-def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before: StateVerdict) -> FileChange:
+def _repaired(
+    state: StateInput,
+    case: CheckpointCase,
+    managers: Started,
+    before: StateVerdict,
+    placed: Placed | None = None,
+) -> FileChange:
     if state.file_name not in (CPU_FILE, MEMORY_FILE):
         return _resummed(state, case, before)
     unknown = before.refusals.get(state.file_name)
@@ -227,7 +280,7 @@ def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before
             state, Refused(unknown.text, "repair it on the node, or use a recording that includes it")
         )
     readable, recovered = _readable(state)
-    result = _state_of(readable, case, managers)
+    result = _state_of(readable, case, managers, placed)
     if isinstance(result, NotRepaired):
         return _refused(state, Refused(result.reason, result.advice))
     unread = state.file_name in before.refusals and not result.actions and not recovered
@@ -280,7 +333,13 @@ _State = CPUStateFile | MemoryStateFile
 _Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | NotRepaired
 
 
-def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Result:
+def _due(case: CheckpointCase) -> Callable[[StoredPod, Container], int] | None:
+    """Return the function that counts the exclusive CPUs a container requests; None if no pods are known."""
+    node = start_on(case.host.source.info, case.host.kubelet).node if case.owners.pods else None
+    return None if node is None else partial(exclusive_cpus, node)
+
+
+def _state_of(state: StateInput, case: CheckpointCase, managers: Started, placed: Placed | None) -> _Result:
     found, reader = state.inspection.state, case.reader
     policy, memory = managers.policy, managers.memory_policy
     match found:
@@ -289,9 +348,12 @@ def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Re
             if isinstance(named, NotRepaired):
                 return named
             rules = CPURules(
-                policy=policy, keeps_pods=reader.keeps_pods, keeps_baselines=reader.keeps_baselines
+                policy=policy,
+                keeps_pods=reader.keeps_pods,
+                keeps_baselines=reader.keeps_baselines,
+                due=_due(case),
             )
-            repaired = repair_cpu_state(named.state, rules, case.owners)
+            repaired = repair_cpu_state(named.state, rules, case.owners, placed or {})
             if isinstance(repaired, NotRepaired):
                 return repaired
             return Repaired(repaired.state, (*named.actions, *repaired.actions))

@@ -30,7 +30,7 @@ MACHINE = regular(cores=4, threads=2)
 """CPUs n and n+4 are one core."""
 
 
-def rules(*, strict: bool = False, **keeps: bool) -> CPURules:
+def rules(*, strict: bool = False, keeps_pods: bool = False, keeps_baselines: bool = False) -> CPURules:
     """Describe a CPU Manager with CPU 0 reserved."""
     policy = StaticPolicy.construct(
         MACHINE,
@@ -38,7 +38,7 @@ def rules(*, strict: bool = False, **keeps: bool) -> CPURules:
         CPUReservation(1, cpus("0")),
         behaviours(36),
     )
-    return CPURules(policy=policy, **keeps)
+    return CPURules(policy=policy, keeps_pods=keeps_pods, keeps_baselines=keeps_baselines)
 
 
 RUNNING = Owners.of([pod("p", app(name="a"), app(name="b")), pod("q", app(name="a"))])

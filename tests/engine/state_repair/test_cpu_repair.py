@@ -11,10 +11,10 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
+from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
-    NotRepaired,
     Repaired,
     repair_cpu_state,
 )

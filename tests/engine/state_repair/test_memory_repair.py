@@ -10,10 +10,10 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.memory_findings import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
+from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
     ActionKind,
     MemoryRules,
-    NotRepaired,
     RepairAction,
     Repaired,
     repair_memory_state,

@@ -385,20 +385,20 @@ def test_files_that_one_reason_keeps_from_being_changed_are_named_together(check
     assert result.out.count("fix: correct the configuration first") == 1
 
 
-@pytest.mark.parametrize(("has_other_pods", "is_uncertain"), [(True, True), (False, False)])
-def test_pods_of_another_node_are_a_warning(
-    cpuctl: Cpuctl, tmp_path: Path, has_other_pods: bool, is_uncertain: bool
+@pytest.mark.parametrize("has_other_pods", [True, False])
+def test_nothing_is_repaired_for_the_pods_of_another_node(
+    cpuctl: Cpuctl, tmp_path: Path, has_other_pods: bool
 ) -> None:
-    """According to their list, every pod that holds something is gone."""
+    """According to their list, every pod that holds something is gone: all entries would be removed."""
     write_states(tmp_path / "state")
-    write_pods(tmp_path / "pods.json", *([pod("uid-elsewhere", "x", "c", 1, 1)] if has_other_pods else ()))
+    others = [pod("uid-elsewhere", "x", "c", 1, 1)] if has_other_pods else []
+    (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": others}))
     node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
-    result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", cwd=tmp_path)
-    assert result.code == 0
-    uncertain = (
-        "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
-    )
-    assert (uncertain in result.err) == is_uncertain
+    for words in ((), ("--yes", "-q")):
+        result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", *words, cwd=tmp_path)
+        assert result.code == 4
+        assert result.err.startswith("error: pods.json: none of these pods is in the state files\nhint: ")
+    assert [*(tmp_path / "state").glob("*.bak")] == []
 
 
 def test_a_file_with_the_content_of_another_one(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -100,7 +100,12 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
-    from cpuctl.operations.checkpoint.states import doubts, read_checkpoint_case, read_host, require_states
+    from cpuctl.operations.checkpoint.states import (
+        read_checkpoint_case,
+        read_host,
+        require_pods_of_node,
+        require_states,
+    )
 
     requested, sources = inputs, Sources()
     with answering_unloaded(sources, style):
@@ -109,7 +114,7 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
     require_states(case, "repair", on_node_command(("repair",), requested, writes=False))
-    sources.warnings.extend(doubts(case, inputs.pods))
+    require_pods_of_node(case, inputs.pods)
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)

@@ -28,7 +28,7 @@ from cpuctl.inputs.state_files import (
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cpuctl.checkpoints.inspection import Inspection, State
     from cpuctl.checkpoints.model import UnreadableState
@@ -210,17 +210,17 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
     return answers
 
 
-def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
-    """Warn if the file *pods* looks like another node's: everything held would be released."""
-    from cpuctl.checkpoints.model import CPUStateFile
+def require_pods_of_node(case: CheckpointCase, pods: str) -> None:
+    """Raise InputError if the file *pods* is probably another node's: all entries would be removed."""
+    from cpuctl.engine.state_checks.verify import saved_states
 
-    for each in case.states:
-        found = each.inspection.state
-        if isinstance(found, CPUStateFile) and case.owners.all_gone({*found.entries, *found.pod_entries}):
-            yield (
-                f"no pod in {each.source} is among those in {pods}: are these all pods of this node? "
-                f"({option_names.PODS_OF_NODE})"
-            )
+    if case.owners.all_gone(saved_states(found_states(case.states, case.reader)).uids):
+        raise InputError(
+            "none of these pods is in the state files",
+            where=pods,
+            hint=f"list all pods of this node ({option_names.PODS_OF_NODE}); if none of the pods in the "
+            "state files is left, delete the files instead: the kubelet writes new ones",
+        )
 
 
 def load_owners(

@@ -162,6 +162,30 @@ def test_running_containers_keep_their_number_of_cpus_and_all_that_they_may_keep
             assert cpus & may_keep <= after
 
 
+@given(worlds(), st.dictionaries(st.sampled_from("abc"), st.integers(1, 4)))
+def test_only_containers_that_hold_more_than_they_request_give_cpus_up(
+    world: World, requests: dict[str, int]
+) -> None:
+    """And they give up only CPUs that they cannot keep anyway."""
+    rules = world.rules._replace(due=lambda _, container: requests.get(container.name, 0))
+    result = repair_cpu_state(world.state, rules, world.running)
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    before, allowed = kept_entries(world), CPUSet(world.policy.allocatable)
+    for uid, containers in before.items():
+        others = [held for other, held in by_pod(before, world.state.pod_entries).items() if other != uid]
+        for name, cpus in containers.items():
+            after = result.state.entries[uid][name]
+            if len(after) < len(cpus):
+                contested = [cpu for cpu in cpus if cpu not in allowed or any(cpu in held for held in others)]
+                assert world.running.pods is not None
+                assert len(cpus) - len(after) <= len(contested)
+                assert len(after) >= requests[name] > 0
+            else:
+                assert len(after) == len(cpus)
+    assert repair_cpu_state(result.state, rules, world.running) == Repaired(result.state)
+
+
 @given(worlds())
 def test_no_cpu_has_two_owners_and_none_is_lost(world: World) -> None:
     result = world.repaired()

@@ -46,7 +46,7 @@ class ResizeDecision(TypedDict):
     """The decision about one resize."""
 
     outcome: Ruling
-    decidedBy: Literal["nobody", "apiServer", "podResizes", "resourceManagers", "nodeFit"]
+    decidedBy: Literal["none", "apiServer", "podResizes", "resourceManagers", "nodeFit"]
     reason: str | None
     """The kubelet's reason for not making the resize."""
     message: str | None

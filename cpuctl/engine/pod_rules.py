@@ -69,14 +69,14 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         rejects_pod_level=release.rejects_pod_level_resources_switched_off,
         counts_claims=gates.enabled(_CLAIMS_COUNT),
         writes_claims=gates.enabled(_CLAIMS_COUNT) and release.counts_claims_in_cgroups,
-        static_claims=_refused_claims(gates) if release.refuses_claims_of_static_pods else "",
+        static_claims=_refused_claims(gates) if release.rejects_claims_of_static_pods else "",
         static_references=_refuses_references(gates),
     )
 
 
 def _refuses_references(gates: FeatureGates) -> bool:
     """Return whether a kubelet refuses static pods with any reference; a gate decides in 1.34 to 1.36."""
-    if not gates.release.refuses_references_of_static_pods:
+    if not gates.release.rejects_references_of_static_pods:
         return False
     return gates.stage(_REFERENCES) is None or gates.enabled(_REFERENCES)
 
@@ -107,7 +107,7 @@ def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
 
     Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
     """
-    if not rules.refuses_pod_level(pod):
+    if not rules.rejects_resources_of(pod):
         return None
     return Rejected(
         reason="PodLevelResourcesNotSupported", message="PodLevelResources feature gate is disabled"

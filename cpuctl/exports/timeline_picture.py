@@ -52,7 +52,7 @@ BAD = frozenset(
         "KubeletFailed",
         "Rejected",
         "ResizeInfeasible",
-        "CpusetRefused",
+        "CpusetRejected",
         "ContainerWaits",
     }
 )

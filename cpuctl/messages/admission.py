@@ -366,7 +366,7 @@ OBJECTS = (
         commands=(_LINT,),
     ),
     Message(
-        code="pod-refused",
+        code="pod-rejected",
         speaker=Speaker.API_SERVER,
         texts=(
             Text("Pod {pod:quoted} is invalid: {cause:rest}"),

@@ -115,7 +115,7 @@ CGROUP_WRITES = (
         commands=(_AUDIT,),
     ),
     Message(
-        code="affinity-refused",
+        code="affinity-rejected",
         speaker=Speaker.LIBVIRT,
         texts=(Text("cannot set CPU affinity on process {reason:rest}"),),
         meaning="the CPU Manager gave CPUs of the shared pool to other containers, libvirt set the "

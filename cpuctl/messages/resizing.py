@@ -13,7 +13,7 @@ _RESIZE = "cpuctl resize --pods RUNNING --set {pod}:cpu=N -m NODE --kubelet-conf
 
 RESIZING = (
     Message(
-        code="resize-refused",
+        code="resize-rejected",
         speaker=Speaker.API_SERVER,
         texts=(
             Text("Pod QOS Class may not change as a result of resizing"),

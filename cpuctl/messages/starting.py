@@ -333,7 +333,7 @@ STARTING = (
         evidence=rf"{OF_A_KUBELET}|\bcodec\.go:",
     ),
     Message(
-        code="configuration-refused",
+        code="configuration-rejected",
         speaker=Speaker.KUBELET,
         texts=(
             Text("invalid configuration: {cause:reason}"),

@@ -16,7 +16,7 @@ from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, KubeVirtObject, dec
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import FieldPath, Finding
-from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
+from cpuctl.pods.validation.objects import ManifestObject, objects_of, rejects_pods_of
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _created(
         return
     created = setting.server.create(pod)
     for code, texts in (("limit-range", created.beyond_limits), ("resource-quota", created.beyond_quotas)):
-        yield from (place.rejected(code, text, note=refuses_pods_of(item.kind)) for text in texts)
+        yield from (place.rejected(code, text, note=rejects_pods_of(item.kind)) for text in texts)
 
 
 def _on_node(pod: StoredPod, place: FieldPath, setting: MachineSetting) -> Iterator[Finding]:

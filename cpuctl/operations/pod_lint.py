@@ -31,7 +31,7 @@ from cpuctl.pods.validation.objects import (
     Unreadable,
     documents_of,
     objects_of,
-    refuses_pods_of,
+    rejects_pods_of,
 )
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def governed_findings(
 def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:
     which = "its pods" if refused == number else f"{refused} of its {number} pods"
     if item.template is not None:
-        return refuses_pods_of(item.kind, which)
+        return rejects_pods_of(item.kind, which)
     return f"the API server accepts the {item.kind}, but rejects {which}"
 
 

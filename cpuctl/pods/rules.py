@@ -159,7 +159,7 @@ class NodeRules(Record):
         )
         return pod._replace(containers=tuple(map(allocated, pod.containers)), init_containers=inits)
 
-    def refuses_pod_level(self, pod: Pod) -> bool:
+    def rejects_resources_of(self, pod: Pod) -> bool:
         """Return whether this kubelet rejects *pod* for ``spec.resources``, known to it but disabled."""
         return self.rejects_pod_level and not self.pod_level and pod.has_pod_level_resources
 

@@ -221,7 +221,7 @@ SHOWN: Mapping[str, Shown] = {
     "knows_best_effort_memory": check(
         "memoryManagerPolicy: BestEffort\n", 'unknown policy: "BestEffort"', 'platform "linux"'
     ),
-    "refuses_cgroup_v1_by_default": check("", STARTS, "cgroup v1 support", "--cgroup-version", "1"),
+    "rejects_cgroup_v1_by_default": check("", STARTS, "cgroup v1 support", "--cgroup-version", "1"),
     "takes_cfs_periods": check(
         "cpuCFSQuotaPeriod: 50ms\n", "requires feature gate CustomCPUCFSQuotaPeriod", STARTS
     ),
@@ -279,14 +279,14 @@ SHOWN: Mapping[str, Shown] = {
     ),
     "resizes_by_default": resize("a:cpu=2", FORBIDDEN, DONE),
     "has_resize_subresource": resize("a:cpu=2", "allow changing resources of pods", "serve pods/resize"),
-    "managers_refuse_resizes": resize(
+    "managers_reject_resizes": resize(
         "a:cpu=2", "accepted, without effect", "CPU Manager static policy", *RESIZES, "--kubelet-args", STATIC
     ),
     "reports_resizes_in_conditions": resize("a:cpu=20", "status.resize:", "Condition PodResize", *RESIZES),
     "resizes_sidecars": resize(
         "p/s:cpu=2", FORBIDDEN, DONE, *RESIZES, text=pod(SIDECAR, f", resources: {EXACT}")
     ),
-    "refuses_resizes_with_swap": resize(
+    "rejects_resizes_with_swap": resize(
         "p/a:memory=1500Mi/2Gi",
         DONE,
         "containers with swap",
@@ -306,11 +306,11 @@ SHOWN: Mapping[str, Shown] = {
     "lowers_memory_limits": resize(
         "p/a:memory=1Gi/1500Mi", "memory limits cannot be decreased", DONE, text=pod("", BOTH)
     ),
-    "managers_refuse_by_resource": resize("a:memory=2Gi", INFEASIBLE, DONE, "--kubelet-args", STATIC),
+    "managers_reject_by_resource": resize("a:memory=2Gi", INFEASIBLE, DONE, "--kubelet-args", STATIC),
     "has_gate_of_exclusive_memory": resize(
         "a:memory=2Gi", DONE, INFEASIBLE, *EXCLUSIVE, "--kubelet-args", STATIC_MEMORY
     ),
-    "refuses_memory_resizes_with_static_manager": resize(
+    "rejects_memory_resizes_with_static_manager": resize(
         "a:memory=2Gi", DONE, INFEASIBLE, *RESIZES, "--kubelet-args", STATIC_MEMORY
     ),
     "compares_resizes_with_absolute_allocatable": resize(
@@ -369,7 +369,7 @@ SHOWN: Mapping[str, Shown] = {
         "actuated_pods_state", '{"data":"{}","checksum":1}', "would fail", STARTS_NOT
     ),
     "drops_flat_device_state": state("kubelet_internal_checkpoint", flat_devices(), "accepted", "skipped"),
-    "refuses_cpu_checkpoint_v1": state(
+    "rejects_cpu_checkpoint_v1": state(
         "cpu_manager_state", CPUS_V1, "failed to migrate", "cannot unmarshal", "--kubelet-args", STATIC
     ),
     "tolerates_pod_level_cpu_state": state(

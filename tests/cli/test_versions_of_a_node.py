@@ -81,7 +81,7 @@ def test_pods_show_what_a_release_rejects(ask: Ask) -> None:
     """Kubernetes issue 120733: with node 0 in use, a pod on both nodes is rejected from 1.32 on."""
     pods = ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi")
     result = ask(*VERSIONS, *pods, "-o", "json")
-    assert shown(result, "shownByPods") == {"refuses_overlapping_memory_groups"}
+    assert shown(result, "shownByPods") == {"rejects_overlapping_memory_groups"}
     (changed,) = json.loads(result.out)["pods"]
     assert changed["before"].startswith("admitted: wide CPUs")
     assert "preferred hint violates NUMA node allocation" in changed["after"]

@@ -152,8 +152,8 @@ DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
     "lowers_oom_scores_of_sidecars": (31, score),
     "managers_read_requests": (34, without_allocated),
-    "refuses_claims_of_static_pods": (34, lambda: node_rules(FeatureGates(34)).static_claims),
-    "refuses_references_of_static_pods": (34, lambda: node_rules(FeatureGates(34)).static_references),
+    "rejects_claims_of_static_pods": (34, lambda: node_rules(FeatureGates(34)).static_claims),
+    "rejects_references_of_static_pods": (34, lambda: node_rules(FeatureGates(34)).static_references),
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
     "walks_only_nodes_with_devices": (35, device_walks),
 }

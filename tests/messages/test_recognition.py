@@ -144,7 +144,7 @@ def test_every_message_has_one_unique_explanation() -> None:
                 "command Launcher.Sync failed:  virError(Code=38, Domain=0, Message='cannot set CPU affinity "
                 "on process  1140: Operation not permitted')"
             ),
-            ["affinity-refused"],
+            ["affinity-rejected"],
         ),
         ('E1 "ReconcileState: failed to update container" err="timed out"', ["cpuset-not-updated"]),
         (
@@ -255,7 +255,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
                 "spec.resources.limits: Required value: Limit must be set for non overcommitable "
                 'resources, spec.containers[1].image: Invalid value: "x": no'
             ),
-            ["huge-pages-alone", "pod-refused"],
+            ["huge-pages-alone", "pod-rejected"],
         ),
         (f"OutOfcpu: {FULL}", ["node-full"]),
         (f"type: PodResizePending, reason: Deferred, message: {FULL}", ["resize-deferred"]),
@@ -265,15 +265,15 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
             'spec.overhead: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
             ["request-unequal"],
         ),
-        ('[spec.os: Required value, spec.overhead: Invalid value: "x": wrong]', ["pod-refused"] * 2),
+        ('[spec.os: Required value, spec.overhead: Invalid value: "x": wrong]', ["pod-rejected"] * 2),
         ("spec: Forbidden: pod updates may not change fields other than `spec.x`", ["pod-immutable"]),
         (
             "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
-            ["resize-refused"],
+            ["resize-rejected"],
         ),
         (
             'kubelet[7]: "command failed" err="failed to run Kubelet: invalid configuration: x"',
-            ["configuration-refused"],
+            ["configuration-rejected"],
         ),
         (
             (
@@ -306,9 +306,9 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         ("1 Insufficient cpu, 2 Insufficient x.io/y.", ["insufficient-resource", "insufficient-devices"]),
         (
             'Deployment.apps "web" is invalid: spec.template.spec.containers[0].name: Required value',
-            ["pod-refused"],
+            ["pod-rejected"],
         ),
-        ('The Pod "web" is invalid: metadata.labels: Invalid value: "-": must start with', ["pod-refused"]),
+        ('The Pod "web" is invalid: metadata.labels: Invalid value: "-": must start with', ["pod-rejected"]),
         (
             'spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0',
             ["negative-amount"],

@@ -40,4 +40,4 @@ def test_a_pod_without_pod_level_resources_is_unchanged() -> None:
     ],
 )
 def test_which_kubelet_rejects_pod_level_resources(rules: NodeRules, given: Pod, want: bool) -> None:
-    assert rules.refuses_pod_level(given) is want
+    assert rules.rejects_resources_of(given) is want

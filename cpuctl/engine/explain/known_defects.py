@@ -184,7 +184,7 @@ def _holds_any(node: Node, uid: str) -> bool:
 def _overlaps(replay: Replay, uid: str) -> bool:
     """Return whether a pod got memory on a set of NUMA nodes that later kubelets reject."""
     policy = replay.before.memory.policy
-    if policy is None or policy.refuses_overlaps:
+    if policy is None or policy.rejects_overlaps:
         return False
     from cpuctl.engine.memory.tables import violates_groups
 

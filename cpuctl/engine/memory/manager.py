@@ -47,14 +47,14 @@ class AllocationFailure(StrEnum):
 class StaticMemoryPolicy(Record):
     """The static policy as constructed at kubelet start: the tables of a node with no memory assigned.
 
-    ``refuses_overlaps``: several NUMA nodes are assigned only if none of them is in use alone or in another
+    ``rejects_overlaps``: several NUMA nodes are assigned only if none of them is in use alone or in another
     group; without it groups may overlap. ``compares_groups``: a state file is compared with the sums of
     groups, not with each of their nodes. ``hugepages_known``: all huge pages of the tables are known. A
     provider calls this module through the policy; a node without the policy never loads it.
     """
 
     tables: Mapping[int, MemoryNode]
-    refuses_overlaps: bool = True
+    rejects_overlaps: bool = True
     compares_groups: bool = True
     hugepages_known: bool = True
 
@@ -81,7 +81,7 @@ class StaticMemoryPolicy(Record):
         hint: Hint,
     ) -> Blocks | Rejected | KubeletFault:
         """Give a container the memory of its request, near the hint, and record it in *state*."""
-        return allocate(state, pod, container, request, hint, refuses_overlaps=self.refuses_overlaps)
+        return allocate(state, pod, container, request, hint, rejects_overlaps=self.rejects_overlaps)
 
 
 def allocate(
@@ -91,7 +91,7 @@ def allocate(
     request: MemoryRequest | None,
     hint: Hint,
     *,
-    refuses_overlaps: bool = True,
+    rejects_overlaps: bool = True,
 ) -> Blocks | Rejected | KubeletFault:
     """Give *container* the memory of its *request* and record it in *state*.
 
@@ -103,7 +103,7 @@ def allocate(
         return known
     if request is None:
         return _rejected(AllocationFailure.NOT_EXACT, container)
-    nodes = choose_nodes(state, pod.uid, request, hint, container, refuses_overlaps=refuses_overlaps)
+    nodes = choose_nodes(state, pod.uid, request, hint, container, rejects_overlaps=rejects_overlaps)
     return _take(state, pod, container, request, nodes) if isinstance(nodes, int) else nodes
 
 
@@ -114,13 +114,13 @@ def choose_nodes(
     hint: Hint,
     container: Container | None = None,
     *,
-    refuses_overlaps: bool = True,
+    rejects_overlaps: bool = True,
 ) -> NodeMask | Rejected | KubeletFault:
     """Choose the NUMA nodes (a mask) for a container's request, or for a pod's if *container* is None."""
     nodes = _affinity(state, uid, request, hint)
     if isinstance(nodes, int):
         several = nodes.bit_count() > 1
-        if not (several and refuses_overlaps and violates_groups(state.tables, list(CPUSet(nodes)))):
+        if not (several and rejects_overlaps and violates_groups(state.tables, list(CPUSet(nodes)))):
             return nodes
         nodes = AllocationFailure.VIOLATES_GROUPS
     return nodes if isinstance(nodes, KubeletFault) else _rejected(nodes, container, request, state)

@@ -59,7 +59,7 @@ def _static(
     by_node = reserved_by_node(config.reserved_memory, nodes, reserved)
     return StaticMemoryPolicy(
         tables=fresh_tables(info, by_node),
-        refuses_overlaps=release.refuses_overlapping_memory_groups,
+        rejects_overlaps=release.rejects_overlapping_memory_groups,
         compares_groups=release.compares_memory_of_groups,
         hugepages_known=info.hugepages_known,
     )

@@ -51,7 +51,7 @@ class KubeletResize(Record):
 
     def _swap(self) -> str:
         """Refuse to change the memory of a container that may swap, unless the change restarts it."""
-        if not self.rules.swap or not self.rules.release.refuses_resizes_with_swap:
+        if not self.rules.swap or not self.rules.release.rejects_resizes_with_swap:
             return ""
         for before, after in self._containers("memory"):
             stays = "memory" not in self.request.running.restarts(after.name)
@@ -68,7 +68,7 @@ class KubeletResize(Record):
         """Refuse changes of Guaranteed pods that static managers cannot follow."""
         rules = self.rules
         qos = pod_qos(self._desired, pod_level=rules.pod_level_resources).qos_class
-        if not rules.release.managers_refuse_resizes or qos is not QosClass.GUARANTEED:
+        if not rules.release.managers_reject_resizes or qos is not QosClass.GUARANTEED:
             return ""
         if rules.static_cpus and not rules.exclusive_cpus and self._concerns("cpu"):
             return self._alongside("CPU Manager", "static")
@@ -78,12 +78,12 @@ class KubeletResize(Record):
         return ""
 
     def _concerns(self, resource: str) -> bool:
-        if not self.rules.release.managers_refuse_by_resource:
+        if not self.rules.release.managers_reject_by_resource:
             return True
         return any(self.rules.resizable(container) for _, container in self._containers(resource))
 
     def _alongside(self, manager: str, policy: str) -> str:
-        by_resource = self.rules.release.managers_refuse_by_resource
+        by_resource = self.rules.release.managers_reject_by_resource
         policies = f'{manager} policy "{policy}"' if by_resource else f"{manager} static policy"
         return f"Resize is infeasible for Guaranteed Pods alongside {policies}"
 

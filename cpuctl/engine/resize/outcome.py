@@ -39,7 +39,7 @@ class ResizeResult(StrEnum):
 class DecidedBy(StrEnum):
     """The component that decided in the end."""
 
-    NONE = "nobody"
+    NONE = "none"
     API_SERVER = "apiServer"
     RESIZE_HANDLER = "podResizes"
     MANAGERS = "resourceManagers"

@@ -70,7 +70,7 @@ class ResizeRules(Record):
             static_cpus=config.cpu_manager_policy == "static",
             static_memory=config.memory_manager_policy == "Static",
             swap=_swaps(gates, config, cgroup_version),
-            minds_static_memory=release.refuses_memory_resizes_with_static_manager,
+            minds_static_memory=release.rejects_memory_resizes_with_static_manager,
             observes_generation=gates.enabled(OBSERVED_GENERATION),
         )
 

@@ -53,7 +53,7 @@ def with_defaults(settings: Settings, minor: int) -> Settings:
 def _defaults(minor: int) -> dict[str, Value]:
     known, release = known_fields(minor), behaviours(minor)
     of_release: dict[str, Value] = {
-        "failCgroupV1": release.refuses_cgroup_v1_by_default,
+        "failCgroupV1": release.rejects_cgroup_v1_by_default,
         "memoryThrottlingFactor": None if release.memory_throttling_is_opt_in else 0.9,
     }
     fixed = {name: field.default for name, field in FIELD_TYPES.items()}

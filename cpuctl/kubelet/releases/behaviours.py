@@ -47,21 +47,21 @@ class Behaviours(Record):
     lowers_memory_limits: bool
     lowers_oom_scores_of_sidecars: bool
     managers_read_requests: bool
-    managers_refuse_by_resource: bool
-    managers_refuse_resizes: bool
+    managers_reject_by_resource: bool
+    managers_reject_resizes: bool
     memory_throttling_is_opt_in: bool
     merges_drop_ins_as_text: bool
     names_gate_of_pod_level_resizes: bool
     odd_requests_fit_caches: bool
     orders_pending_resizes: bool
     pod_scope_memory_hints_after_restart: bool
-    refuses_cgroup_v1_by_default: bool
-    refuses_claims_of_static_pods: bool
-    refuses_memory_resizes_with_static_manager: bool
-    refuses_overlapping_memory_groups: bool
-    refuses_references_of_static_pods: bool
-    refuses_resizes_with_swap: bool
+    rejects_cgroup_v1_by_default: bool
+    rejects_claims_of_static_pods: bool
+    rejects_memory_resizes_with_static_manager: bool
+    rejects_overlapping_memory_groups: bool
     rejects_pod_level_resources_switched_off: bool
+    rejects_references_of_static_pods: bool
+    rejects_resizes_with_swap: bool
     reports_expected_capacity: bool
     reports_missing_cpu_count: bool
     reports_no_free_cores: bool

@@ -186,7 +186,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="128029",
         evidence="documented",
     ),
-    "refuses_memory_resizes_with_static_manager": Difference(
+    "rejects_memory_resizes_with_static_manager": Difference(
         since=33,
         area="in-place resize",
         before="the static Memory Manager does not prevent resizing Guaranteed pods",
@@ -204,7 +204,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="KEP-1287",
         evidence="documented",
     ),
-    "managers_refuse_resizes": Difference(
+    "managers_reject_resizes": Difference(
         since=32,
         area="in-place resize",
         before="under the static CPU Manager, the kubelet resizes Guaranteed pods, but their CPUs stay as "
@@ -229,7 +229,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="KEP-1287",
         evidence="documented",
     ),
-    "refuses_resizes_with_swap": Difference(
+    "rejects_resizes_with_swap": Difference(
         since=33,
         area="in-place resize",
         before="memory of a container that may use swap can be resized",
@@ -261,7 +261,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="validation.go, 1.34",
         evidence="documented",
     ),
-    "managers_refuse_by_resource": Difference(
+    "managers_reject_by_resource": Difference(
         since=34,
         area="in-place resize",
         before="a static CPU or Memory Manager blocks resizes of every resource",
@@ -445,7 +445,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="verified",
         cases=("1.28/hints nodehints-p-8", "1.29/hints nodehints-p-94"),
     ),
-    "refuses_overlapping_memory_groups": Difference(
+    "rejects_overlapping_memory_groups": Difference(
         since=32,
         area="memory",
         before="the Memory Manager allocates from a group of NUMA nodes even if one of them is in use "
@@ -538,7 +538,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="documented",
         gate="DynamicResourceAllocation",
     ),
-    "refuses_claims_of_static_pods": Difference(
+    "rejects_claims_of_static_pods": Difference(
         since=34,
         area="admission",
         before="the kubelet accepts static pods with resource claims, which never start",
@@ -547,7 +547,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="documented",
         patches={32: 6, 33: 2},
     ),
-    "refuses_references_of_static_pods": Difference(
+    "rejects_references_of_static_pods": Difference(
         since=34,
         area="admission",
         before="the kubelet accepts static pods that refer to Secrets, ConfigMaps or ServiceAccounts",
@@ -556,7 +556,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="documented",
         gate="PreventStaticPodAPIReferences",
     ),
-    "refuses_cgroup_v1_by_default": Difference(
+    "rejects_cgroup_v1_by_default": Difference(
         since=35,
         area="configuration",
         before="failCgroupV1 is false by default: the kubelet starts on a host with cgroup v1",
@@ -627,7 +627,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="139102",
         evidence="verified",
     ),
-    "refuses_cpu_checkpoint_v1": Difference(
+    "rejects_cpu_checkpoint_v1": Difference(
         since=37,
         area="state files",
         before="a cpu_manager_state of format 1 is migrated",

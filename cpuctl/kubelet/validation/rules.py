@@ -54,7 +54,7 @@ _V1 = "kubelet is configured to not run on a host using cgroup v1. cgroup v1 sup
 def _refuses_v1(subject: Subject) -> Broken:
     refuses = subject.config.fail_cgroup_v1
     if refuses is None:
-        refuses = behaviours(subject.minor).refuses_cgroup_v1_by_default
+        refuses = behaviours(subject.minor).rejects_cgroup_v1_by_default
     return when(subject.cgroup_version == 1 and refuses)
 
 

@@ -95,7 +95,7 @@ def of_custom_resource(
             yield finding
 
 
-def refuses_pods_of(kind: str, which: str = "its pods") -> str:
+def rejects_pods_of(kind: str, which: str = "its pods") -> str:
     """Return the text that *which* pods of an object of this kind are rejected."""
     return f"the API server rejects {which}, even if it accepts the {kind} itself"
 
@@ -109,7 +109,7 @@ def _of_pods(finding: Finding, kind: str) -> Finding:
         note = f"the {kind} controller may set it"
         return replace(finding, severity=Severity.NOTE, rejected_by=None, note=note)
     if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
-        owner = refuses_pods_of(kind)
+        owner = rejects_pods_of(kind)
         return replace(finding, note=f"{owner}; {finding.note}" if finding.note else owner)
     return finding
 

@@ -71,7 +71,7 @@ def _check_kubelet(draft: PodDraft, field_path: FieldPath, rules: PodRules) -> I
     if node.minor < POD_LEVEL_SINCE:
         detail = f"kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
         yield field_path.warning("pod-level-unknown-to-kubelet", detail)
-    elif node.refuses_pod_level(pod):
+    elif node.rejects_resources_of(pod):
         detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
         fix = f"enable feature gate PodLevelResources in kubelet 1.{node.minor}"
         yield field_path.rejected("pod-level-gate-off", detail, by=Component.KUBELET, fix=fix)

@@ -38,7 +38,7 @@ class EntryKind(StrEnum):
     DELAY_PASSED = "DelayPassed"
     RELEASED = "Released"
     CPUSET_WRITTEN = "CpusetWritten"
-    CPUSET_REFUSED = "CpusetRefused"
+    CPUSET_REFUSED = "CpusetRejected"
     WEIGHT_WRITTEN = "WeightWritten"
     VOLUME_WRITTEN = "VolumeWritten"
     SERVER_CHANGED = "ApiServerChanged"

@@ -248,7 +248,7 @@ def test_a_restart_is_undetermined_if_the_order_of_overlapping_groups_matters(
     state = MemoryManagerState(fresh_tables(TWO, {}))
     for uid, nodes in (("a", 0b11), ("b", 0b01), ("c", 0b01), ("d", 0b11)):
         pod, hint = small_pod(uid, ContainerKind.APP), Hint(NodeMask(nodes), preferred=True)
-        given = allocate(state, pod, pod.containers[0], {"memory": 10}, hint, refuses_overlaps=False)
+        given = allocate(state, pod, pod.containers[0], {"memory": 10}, hint, rejects_overlaps=False)
         assert isinstance(given, tuple)
     policy = StaticMemoryPolicy(tables=fresh_tables(TWO, {}), compares_groups=compares_groups)
     assert isinstance(MemoryProvider(policy).restore(state.as_file()), Undetermined)

@@ -87,7 +87,7 @@ def test_defaults_of_the_configuration_follow_from_the_release() -> None:
         assert ("imagefs.inodesFree" in config.eviction_hard) == release.default_inode_threshold_of_images
         assert (config.memory_throttling_factor is None) == release.memory_throttling_is_opt_in
         if config.fail_cgroup_v1 is not None:
-            assert config.fail_cgroup_v1 == release.refuses_cgroup_v1_by_default
+            assert config.fail_cgroup_v1 == release.rejects_cgroup_v1_by_default
 
 
 def test_a_backport_applies_from_its_patch_on() -> None:

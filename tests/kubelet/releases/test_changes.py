@@ -77,8 +77,8 @@ def test_formats_of_state_files() -> None:
     written = {"writes_cpu_checkpoint_v4", "writes_memory_checkpoint_v3"}
     none = Reported().changes(36, 37)
     assert noticed(none) >= written, "the managers write files with the policies none and None, too"
-    assert "refuses_cpu_checkpoint_v1" not in noticed(Reported(config=STATIC).changes(36, 37))
-    assert "refuses_cpu_checkpoint_v1" in noticed(Reported(cpu_state_v1=True).changes(36, 37))
+    assert "rejects_cpu_checkpoint_v1" not in noticed(Reported(config=STATIC).changes(36, 37))
+    assert "rejects_cpu_checkpoint_v1" in noticed(Reported(cpu_state_v1=True).changes(36, 37))
     assert "drops_flat_device_state" not in noticed(Reported(config=STATIC).changes(30, 31))
 
 
@@ -192,14 +192,14 @@ CASES = [
         Reported(),
         (36, 37),
         {"defaults_pod_level_limits", "memory_throttling_is_opt_in", "PodLevelResourcesFixDefaulting"},
-        {"refuses_cpu_checkpoint_v1", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
+        {"rejects_cpu_checkpoint_v1", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
     ),
     Case(
         "static CPUs",
         Reported(config=STATIC),
         (36, 37),
         {"writes_cpu_checkpoint_v4"},
-        {"tolerates_pod_level_cpu_state", "refuses_cpu_checkpoint_v1", "keeps_baselines"},
+        {"tolerates_pod_level_cpu_state", "rejects_cpu_checkpoint_v1", "keeps_baselines"},
     ),
     Case("cores in books", Reported(config=STATIC), (31, 32), {"knows_books"}),
     Case(
@@ -253,13 +253,13 @@ CASES = [
         "defaults that are set",
         Reported(set_fields=frozenset({"evictionHard", "failCgroupV1"})),
         (29, 35),
-        unnoticed={"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
+        unnoticed={"default_inode_threshold_of_images", "rejects_cgroup_v1_by_default"},
     ),
     Case(
         "defaults that are not",
         Reported(),
         (29, 35),
-        {"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
+        {"default_inode_threshold_of_images", "rejects_cgroup_v1_by_default"},
         {"drop_ins_without_variable", "NodeSwap", "takes_cfs_periods"},
     ),
     Case("drop-ins", Reported(drop_ins=True), (29, 30), {"drop_ins_without_variable"}),

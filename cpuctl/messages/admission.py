@@ -9,6 +9,8 @@ from __future__ import annotations
 from cpuctl.messages.message import Message, Speaker, Text
 
 EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
+EXPLAIN_AMONG = f"{EXPLAIN} --pods RUNNING"
+"""The command if what other pods hold or request decides."""
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
 _LOOP = "the scheduler is not aware of this and may bind a replacement to the same node again"
 
@@ -35,7 +37,7 @@ ADMISSION = (
         f"topologyManagerPolicy requires; {_LOOP}",
         fix="request no more than what is free on one NUMA node, or use topologyManagerPolicy: best-effort, "
         "or, with restricted, topologyManagerScope: pod",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
     ),
     Message(
         code="smt-alignment",
@@ -62,7 +64,7 @@ ADMISSION = (
         meaning="full-pcpus-only allocates whole cores, and too few cores are completely free: reserved "
         "CPUs and containers placed by older kubelets may occupy single threads of the others",
         fix="reserve whole cores in reservedSystemCPUs, or request fewer CPUs",
-        commands=(EXPLAIN, "cpuctl config check -m NODE --kubelet-config CONFIG"),
+        commands=(EXPLAIN_AMONG, "cpuctl config check -m NODE --kubelet-config CONFIG"),
     ),
     Message(
         code="whole-cores",
@@ -71,7 +73,7 @@ ADMISSION = (
         meaning="full-pcpus-only allocates whole cores: the request is not a multiple of the number of "
         f"threads per core, or too few cores are completely free; {_LOOP}",
         fix="request a multiple of the number of threads per core, and no more than the free cores have",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
         general=True,
     ),
     Message(
@@ -87,7 +89,7 @@ ADMISSION = (
         meaning="fewer CPUs are free for exclusive use than the container requests: reserved CPUs and CPUs "
         f"of other Guaranteed containers are not free; {_LOOP}",
         fix="request fewer CPUs, or move a pod with exclusive CPUs to another node",
-        commands=(EXPLAIN, "sudo cpuctl checkpoint verify"),
+        commands=(EXPLAIN_AMONG, "sudo cpuctl checkpoint verify"),
     ),
     Message(
         code="cpu-accounting",
@@ -99,7 +101,7 @@ ADMISSION = (
         ),
         meaning="the kubelet counted enough free CPUs, but could not allocate them in the way its policy "
         "options require",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
     ),
     Message(
         code="memory-hint-not-extended",
@@ -111,7 +113,7 @@ ADMISSION = (
         meaning="the chosen NUMA nodes have too little free memory or huge pages, and no larger "
         "set of nodes is allowed: a NUMA node in use belongs to only one set",
         fix="request less memory, or move pods with pinned memory off a NUMA node",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
     ),
     Message(
         code="no-memory-affinity",
@@ -127,7 +129,7 @@ ADMISSION = (
         meaning="no set of NUMA nodes has enough memory or huge pages that are neither reserved nor "
         "allocated",
         fix="request less, allocate more huge pages on the node, or reserve less in reservedMemory",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
     ),
     Message(
         code="memory-group",
@@ -137,7 +139,7 @@ ADMISSION = (
         "from 1.32 on the Memory Manager rejects overlapping sets (KEP-1769), earlier kubelets admit the "
         "pod",
         fix="request less memory than one NUMA node has, or move the pod that uses the node",
-        commands=(EXPLAIN, f"{PLAN} --compare 1.31 1.32"),
+        commands=(EXPLAIN_AMONG, f"{PLAN} --compare 1.31 1.32"),
     ),
     Message(
         code="memory-quantity",
@@ -243,7 +245,7 @@ ADMISSION = (
         "allocatable resources: the scheduler did not know about all of them yet, or the pod is static",
         fix="move a pod to another node, request less, reserve less CPU or memory, or allocate more huge "
         "pages",
-        commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN),
+        commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN_AMONG),
     ),
     Message(
         code="too-many-pods",
@@ -266,7 +268,7 @@ ADMISSION = (
         meaning="the node's allocatable resources are used up, and the kubelet could not make room for this "
         "critical pod by evicting pods of lower priority",
         fix="move a pod to another node, or request less",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
     ),
     Message(
         code="pod-level-off",
@@ -312,7 +314,7 @@ ADMISSION = (
             Text("UnexpectedAdmissionError"),
         ),
         meaning="the kubelet rejects the pod: a resource manager could not allocate what it requests",
-        commands=(EXPLAIN,),
+        commands=(EXPLAIN_AMONG,),
         general=True,
     ),
 )

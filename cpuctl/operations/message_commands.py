@@ -61,9 +61,15 @@ def explains_again(template: str, inputs: PlanningInputs) -> bool:
 
     Without a named machine this host has been looked at, which need not be the pod's node.
     """
-    needed = {"--pods RUNNING": inputs.pods, "--devices FILE": inputs.node.devices}
+    running = inputs.pods or _is_empty(inputs)
+    needed = {"--pods RUNNING": running, "--devices FILE": inputs.node.devices}
     given = all(name for option, name in needed.items() if option in template)
     return template.startswith(_EXPLAIN) and given and inputs.machine != LIVE_MACHINE
+
+
+def _is_empty(inputs: PlanningInputs) -> bool:
+    """Return whether the node is to be looked at without its pods."""
+    return inputs.state == option_names.NO_STATE and not inputs.pods
 
 
 def _named(inputs: PlanningInputs) -> PlanningInputs:
@@ -105,7 +111,7 @@ def _options(place: re.Match[str], template: str, given: PlanningInputs) -> Iter
     elif word := place["pods"]:
         templates = () if template.startswith(_WITHOUT_TEMPLATES) else given.templates
         yield from [*pods_options(replace(given, templates=templates))] or ["-f", word]
-    else:
+    elif not (place["running"] and template.startswith(_EXPLAIN) and _is_empty(given)):
         name = given.pods if place["running"] else given.node.devices
         # Plans have the option with those of the node, if it was given.
         if not (name and plans):

@@ -234,7 +234,9 @@ def test_a_pod_without_a_manifest_is_not_looked_for_in_others(cpuctl: Cpuctl) ->
     document = json.loads(answer.out)
     assert answer.err.endswith("note: no manifest of gone is given: explaining default/odd\n")
     assert document["explanation"]["pod"]["name"] == "odd"
-    assert document["messages"][0]["commands"] == [f"cpuctl explain gone -f PODS {' '.join(NODE)}"]
+    assert document["messages"][0]["commands"] == [
+        f"cpuctl explain gone -f PODS {' '.join(NODE)} --pods RUNNING"
+    ]
 
 
 def test_a_long_unknown_message_is_not_taken_for_a_file(cpuctl: Cpuctl) -> None:

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.messages.admission import EXPLAIN
+from cpuctl.messages.admission import EXPLAIN, EXPLAIN_AMONG
 from cpuctl.messages.starting import CHECK
 from cpuctl.operations.message_commands import message_command
 from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
@@ -48,6 +48,9 @@ def test_words_within_names_are_not_replaced(pod: str) -> None:
                 "--devices FILE"
             ),
         ),
+        (EXPLAIN_AMONG, NOTHING, "cpuctl explain POD -f PODS -m NODE --pods RUNNING"),
+        (EXPLAIN_AMONG, STATES, "cpuctl explain POD -f PODS -m node.tar.xz --state s --pods RUNNING"),
+        (EXPLAIN_AMONG, EMPTY, "cpuctl explain POD -f PODS -m node.tar.xz --state none"),
         ("sudo cpuctl checkpoint verify", NOTHING, "sudo cpuctl checkpoint verify"),
         ("sudo cpuctl checkpoint verify", RECORDED, f"cpuctl checkpoint verify {WORDS}"),
         ("sudo cpuctl checkpoint verify", STATES, "cpuctl checkpoint verify s -m node.tar.xz"),

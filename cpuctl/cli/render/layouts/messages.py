@@ -30,7 +30,7 @@ PLACEHOLDERS = {
     "PODS_AND_CLAIMS": "the pod's manifest, its ResourceClaims, DeviceClasses and ResourceSlices",
     "NAMESPACE_OBJECTS": "the namespace's LimitRanges and ResourceQuotas "
     "(kubectl get limitranges,resourcequotas -n NAMESPACE -o yaml)",
-    "NODE": "a recording (cpuctl capture); on the node itself, omit -m NODE",
+    "NODE": "a recording (cpuctl capture); on the node itself, use sudo and omit -m NODE",
     "CONFIG": "the kubelet's configuration",
     "STATE": "the state files",
     "RUNNING": f"the running pods ({option_names.PODS_OF_NODE})",

@@ -239,7 +239,7 @@ def make_node(  # noqa: PLR0913  # these are options
     driver_arguments: str = "",
     policy: str | Policy | type[Policy] = "",
 ) -> Node:
-    """Start a kubelet on a machine: on a fresh node, or on its *state* (the kubelet's directory or a file).
+    """Start a kubelet on a machine: on its own state files, on *state* (a directory or file), or on ``none``.
 
     *running* is a file with the pods that run there, *devices* a file with the devices of device plugins,
     *driver_arguments* are the flags of the DRA driver for CPUs. A *policy* (a value of ``--policy``, a class,

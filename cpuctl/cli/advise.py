@@ -51,7 +51,7 @@ still be admitted. If several combinations have equal results, the one with the 
 
 With --defragment, pods are moved instead: evicted and admitted again on the same node, until one more pod
 fits. Shows the plan with the fewest moves; the whole plan is simulated. Static and critical pods are never
-moved. Only this uses state files (--state or those of a recording).
+moved. Only this uses state files (--state or the node's own).
 
 Examples:
 

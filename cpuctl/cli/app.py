@@ -32,13 +32,15 @@ HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers 
 Start here, on the node itself, or anywhere with -m and a recording of it:
 
 \b
-  cpuctl plan -f pods.yaml                   # which CPUs would these pods get
-  cpuctl explain shop/db -f pods.yaml        # why is a pod rejected
-  cpuctl explain --message 'TEXT'            # what does this message mean
-  sudo cpuctl checkpoint verify              # would the kubelet start again
-  cpuctl config versions --to 1.37           # what does an upgrade change
-  sudo cpuctl audit                          # what disturbs exclusive CPUs
-  sudo cpuctl capture node7.tar.gz           # record the node, for -m
+  sudo cpuctl plan -f pods.yaml                 # which CPUs would pods get
+  sudo cpuctl explain shop/db --pods pods.json  # why was a pod rejected
+  cpuctl explain --message 'TEXT'               # what does this message mean
+  sudo cpuctl checkpoint verify                 # would the kubelet start
+  cpuctl config versions --to 1.37              # what does an upgrade change
+  sudo cpuctl audit                             # what disturbs exclusive CPUs
+  sudo cpuctl capture node7.tar.gz              # record the node, for -m
+
+pods.json: kubectl get pods -A -o json --field-selector spec.nodeName=NODE
 
 Defaults for -m and --kubelet-version: CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, or machine and
 kubeletVersion in ~/.config/cpuctl/config.yaml.

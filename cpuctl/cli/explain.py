@@ -51,10 +51,10 @@ releases print it, and what to do. With manifests, also explains the pod that th
 Examples:
 
 \b
-  cpuctl explain -f pods.yaml               # the first pod that is rejected
+  sudo cpuctl explain -f pods.yaml          # the first pod that is rejected
   cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
   cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
-  cpuctl explain shop/db --state /var/lib/kubelet --pods running.json
+  sudo cpuctl explain shop/db --pods running.json
   cpuctl explain -m node7.tar.xz --events events.json -f failed.json
   cpuctl explain --message 'default cpuset cannot be empty'
   journalctl -u kubelet | cpuctl explain --message -

@@ -140,8 +140,8 @@ StateOption = Annotated[
         option_names.STATE,
         metavar="STATE",
         help="The kubelet's state files to start from: cpu_manager_state, memory_manager_state, the "
-        "directory with both, or none for an empty node. Default: those of a recording (-m), unless "
-        "--kubelet-config is given; otherwise none.",
+        "directory with both, or none for an empty node. Default: the node's own, from the recording or, on "
+        "the node itself, the kubelet's root directory; none with --kubelet-config, or if there are none.",
         rich_help_panel=INPUT,
     ),
 ]

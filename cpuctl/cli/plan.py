@@ -161,8 +161,9 @@ app = command_group()
 
 HELP = """Dry-run pods: which CPUs each container would get, and why.
 
-Pods are admitted one after the other, in the order given (or --order), on an empty node or, with --state, on
-the node as its kubelet left it. Nothing is changed on the node.
+Pods are admitted one after the other, in the order given (or --order), on the node as its kubelet left it
+(--state): on this host, or in a recording that has state files. Otherwise, or with --state none, the node is
+empty. Nothing is changed on the node.
 
 CORE shows whether a container has all CPUs of its cores; L3, NUMA and SOCKET whether all its CPUs are in one
 L3 cache, NUMA node and socket, as the kubelet counts them (cpuctl topology shows where the kernel differs).
@@ -175,12 +176,12 @@ If a pod is rejected, run cpuctl explain POD with the same input and kubelet opt
 Examples:
 
 \b
-  cpuctl plan -f pods.yaml        # on this host, with its own configuration
+  sudo cpuctl plan -f pods.yaml   # on this host, as its kubelet left it
   cpuctl plan -m node7.tar.xz --kubelet-config kubelet.yaml -f pods/
   kubectl get pods -A -o json --field-selector spec.nodeName=node7 |
-      cpuctl plan -f -
+      sudo cpuctl plan --state none -f -
   cpuctl plan -m node7.tar.xz -T 'web=4/4,2Gi x3' -o json
-  cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
+  sudo cpuctl plan --pods running.json -f new.yaml
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
   cpuctl plan -m node7.tar.xz -f pods.yaml -o nrt
   cpuctl plan -m node7.tar.xz -f pods.yaml --policy koordinator -o nri

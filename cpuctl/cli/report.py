@@ -120,8 +120,9 @@ def report(
 
 
 def _as_read(planned: PlanningInputs, document: "Report") -> PlanningInputs:
-    """Name this host's state files, which only a report reads without being told to."""
-    if planned.machine != LIVE_MACHINE or planned.state or "state" not in document:
+    """Name this host's state files, which others than a report do not read with another configuration."""
+    reads = planned.machine != LIVE_MACHINE or planned.state or planned.kubelet.config is None
+    if reads or "state" not in document:
         return planned
     files = document["state"]["files"]
     return replace(planned, state=str(Path(files[0]["source"]).parent)) if files else planned

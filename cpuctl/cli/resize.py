@@ -46,8 +46,8 @@ app = command_group()
 
 HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and the pod's status.
 
-Running pods come from --pods, -f and -T. With state files (--state, or those of a recording), they have the
-CPUs in these; otherwise they are admitted first, in the order given. Nothing is changed on the node.
+Running pods come from --pods, -f and -T. With state files (--state, or the node's own), they have the CPUs in
+these; otherwise they are admitted first, in the order given. Nothing is changed on the node.
 
 No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes can be previewed with the
 gate InPlacePodVerticalScalingExclusiveCPUs and kubelet 1.{NEWEST}, or an older one with --preview. If the
@@ -59,11 +59,12 @@ resizes: if exclusive CPUs would have to change, that is an error.
 Examples:
 
 \b
-  cpuctl resize --state /var/lib/kubelet --pods running.json \\
+  sudo cpuctl resize --pods running.json \\
     --set shop/database/server:cpu=6,memory=8Gi
   cpuctl resize -m node7.tar.gz --pods running.json --edited edited.yaml
   cpuctl resize -m node7.tar.gz --pods running.json      # what is pending
-  cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.{NEWEST} \\
+  cpuctl resize --state none -T db=4/4,8Gi --set db:cpu=6 \\
+    --kubelet-version 1.{NEWEST} \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 
 Exit codes: 0 done, 3 rejected, deferred or without effect, or the kubelet would not start (with --exit-zero

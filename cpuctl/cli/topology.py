@@ -27,7 +27,7 @@ from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.publishing import PublisherOption, refuse_publisher, show_topology
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.errors import UsageError
+from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -439,10 +439,17 @@ def reject_unsupported_options(output: TopologyOutput, requested: Mapping[str, o
 
 
 def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style) -> None:
-    """Write the NodeResourceTopology of a node; exit with 3 if its kubelet would not start."""
+    """Write the NodeResourceTopology of a node; exit with 3 if its kubelet would not start.
+
+    Raise NodeAccessError if only root may read its state files.
+    """
     from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
-    planning = read_planning(PlanningInputs(machine=spec, kubelet=inputs), pods_needed=False)
+    try:
+        planning = read_planning(PlanningInputs(machine=spec, kubelet=inputs), pods_needed=False)
+    except NodeAccessError as error:
+        # Here, another state cannot be named.
+        raise NodeAccessError(error.message, where=error.where, hint="try again with sudo") from None
     if not show_topology(planning, publisher, style):
         raise typer.Exit(EXIT_NO)
 

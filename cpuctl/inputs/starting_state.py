@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.saved_files import SavedFiles
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.inputs.pods import as_granted, load_listed, load_pod_names, rules_of_pods, running_pods
 from cpuctl.inputs.sources import Sources
-from cpuctl.option_names import NO_STATE
+from cpuctl.option_names import NO_STATE, STATE
 from cpuctl.phrases import few, named
 from cpuctl.records import Record, replace
 from cpuctl.state_names import (
@@ -121,14 +121,15 @@ def load_starting_state(
     """Read state files and, from the file *running*, the running pods.
 
     *name* is a state file, recognized by its name, or the directory that contains them; without it they
-    come from the recording; NO_STATE stands for none. *read* are the files that *name* names, if they were
-    already read. A file that no kubelet would load is not an error: it becomes the answer.
+    are the node's own; NO_STATE stands for none. *read* are the files that *name* names, if they were
+    already read. A file that no kubelet would load is not an error: it becomes the answer. Raise
+    NodeAccessError if only root may read them.
     """
     if name == NO_STATE:
         texts: dict[StateFileName, str] = {}
         sources.add("state", EMPTY, "given")
     else:
-        texts = given_texts(name, sources, read) if name else _recorded_texts(machine, sources)
+        texts = given_texts(name, sources, read) if name else _own_texts(machine, kubelet, sources)
     if name not in ("", NO_STATE) and CPU_FILE not in texts:
         sources.warnings.append(
             f"no {CPU_FILE} in {name}: no exclusive CPUs are assigned yet, as on a fresh node"
@@ -229,16 +230,43 @@ def given_texts(
     return {kind: state.text for kind, state in found.items()}
 
 
-def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileName, str]:
+def _own_texts(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> dict[StateFileName, str]:
+    """Read the files of a recording or, on this host, those in the kubelet's root directory."""
     from cpuctl.inputs.configuration import LIVE_MACHINE
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
     if machine.files is None:
         return {}
     # Another configuration is a "what if" on a fresh node: a kubelet rejects a state that it did not write.
-    if machine.origin == LIVE_MACHINE or sources.origin("kubeletConfiguration") == "given":
-        _warn_of_unread_state(machine, sources)
+    if sources.origin("kubeletConfiguration") == "given":
+        _warn_of_unread_state(machine, kubelet, sources)
         return {}
+    if machine.origin == LIVE_MACHINE:
+        return _live_texts(machine, kubelet, sources)
+    return _recorded_texts(machine, sources)
+
+
+def _live_texts(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> dict[StateFileName, str]:
+    from cpuctl.inputs.state_files import StatePlace, read_states
+
+    directory = kubelet.config.root_dir
+    try:
+        found = read_states("", StatePlace(machine=machine, directory=directory), Sources())
+    except NodeAccessError as error:
+        hint = f"{error.hint}, or use {STATE} {NO_STATE} to start from an empty node"
+        raise NodeAccessError(error.message, where=error.where, hint=hint) from None
+    texts = {state.file_name: state.text for state in found}
+    for state in found:
+        if state.file_name in (CPU_FILE, MEMORY_FILE):
+            sources.add(_source(state.file_name), state.source, "live")
+    if CPU_FILE not in texts:
+        sources.add("state", f"{EMPTY}, because there is no {directory}/{CPU_FILE}", "default")
+    return texts
+
+
+def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileName, str]:
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+
+    assert machine.files is not None
     texts: dict[StateFileName, str] = {}
     for kind, usual in STATE_FILES.items():
         path = f"{STATE_DIRECTORY}/{usual}"
@@ -250,30 +278,31 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
         elif problem := machine.files.in_the_way(path):
             raise InputError(problem, where=f"{machine.origin}: /{path}")
     if machine.gathered and CPU_FILE not in texts:
-        sources.add(
-            "state", f"none, as on a fresh node, because {machine.gathered.what} has no {CPU_FILE}", "default"
-        )
+        sources.add("state", f"{EMPTY}, because {machine.gathered.what} has no {CPU_FILE}", "default")
     return texts
 
 
-def has_state_files(machine: MachineSource) -> bool:
+def has_state_files(machine: MachineSource, kubelet: Kubelet | None = None) -> bool:
     """Return whether a machine may have state files of its own, whatever they contain."""
     from cpuctl.inputs.configuration import LIVE_MACHINE
+    from cpuctl.inputs.state_files import own_directory
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
     if machine.origin == LIVE_MACHINE:
-        return os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False if pathlib raises
+        where = own_directory(kubelet.config.root_dir) if kubelet else own_directory()
+        return os.path.isdir(where)  # noqa: PTH112  # says False if pathlib raises
     files, paths = machine.files, (f"{STATE_DIRECTORY}/{usual}" for usual in STATE_FILES.values())
     return files is not None and any(files.read(path) is not None for path in paths)
 
 
-def _warn_of_unread_state(machine: MachineSource, sources: Sources) -> None:
+def _warn_of_unread_state(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> None:
     """Warn that the node's state files are not read, if it may have some."""
     from cpuctl.inputs.configuration import LIVE_MACHINE
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+    from cpuctl.inputs.state_files import own_directory
 
-    if has_state_files(machine):
-        where = f"/{STATE_DIRECTORY}" if machine.origin == LIVE_MACHINE else machine.origin
+    if has_state_files(machine, kubelet):
+        live = machine.origin == LIVE_MACHINE
+        where = own_directory(kubelet.config.root_dir) if live else machine.origin
         ways = f"use --state {where} to start from them, or cpuctl checkpoint verify to check them"
         sources.add("state", f"{_FRESH} ({ways})", "default")
 

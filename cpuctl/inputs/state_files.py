@@ -184,6 +184,11 @@ def _of_machine(place: StatePlace) -> Iterator[StateInput]:
         raise UsageError("no state file specified", hint=f"{machine.origin} has none; {_EXPECTED}")
 
 
+def own_directory(root_dir: str = _USUAL) -> str:
+    """Return where this host's kubelet keeps its state files; *root_dir* is its setting, as far as known."""
+    return _directory(StatePlace(directory=root_dir))
+
+
 def _directory(place: StatePlace) -> str:
     """Return the kubelet's directory: as specified or, on this host, as in the running kubelet's settings."""
     if place.directory != _USUAL or place.root != Path("/"):

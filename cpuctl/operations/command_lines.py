@@ -49,7 +49,11 @@ PUBLISHES = ("list", "-o", "nrt")
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
     """Write the command line for the same question, or another, with additional kubelet flags."""
-    return shlex.join(["cpuctl", *verb, *planning_options(inputs, flags), *pods_options(inputs)])
+    return shlex.join([*_cpuctl(inputs), *verb, *planning_options(inputs, flags), *pods_options(inputs)])
+
+
+def _cpuctl(inputs: PlanningInputs) -> tuple[str, ...]:
+    return ("sudo", "cpuctl") if inputs.as_root else ("cpuctl",)
 
 
 def planning_options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
@@ -154,12 +158,13 @@ def start_command(inputs: PlanningInputs, *, of_files: bool, flags: Sequence[str
         state = file_argument(inputs.state)
         more = {option_names.PODS: inputs.pods, option_names.MEMORY: inputs.memory}
         options = node_options(inputs.machine, inputs.kubelet, flags, more)
-        return shlex.join(["cpuctl", "checkpoint", "verify", *([state] if state else []), *options])
+        verify = (*_cpuctl(inputs), "checkpoint", "verify")
+        return shlex.join([*verify, *([state] if state else []), *options])
     # The check is about the configuration, not about the pods.
     without = replace(inputs, pods="", node=replace(inputs.node, devices="", policy=""))
     if inputs.state == option_names.NO_STATE:
         without = replace(without, state="")
-    return shlex.join(["cpuctl", "config", "check", *_options(without, flags)])
+    return shlex.join([*_cpuctl(inputs), "config", "check", *_options(without, flags)])
 
 
 def kubelet_command(
@@ -337,14 +342,21 @@ def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str])
 
 
 def _explaining(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
+    state = inputs.state if inputs.state != machine else ""
+    own = not state
+    if own and inputs.kubelet.config is not None:
+        # With another configuration, a node's own files are only used if they are named.
+        from cpuctl.inputs.state_files import own_directory
+
+        state = own_directory() if machine == LIVE_MACHINE else machine
     more = {
-        option_names.STATE: inputs.state if inputs.state != machine else "",
+        option_names.STATE: state,
         option_names.PODS: inputs.pods or "FILE",
         option_names.MEMORY: inputs.memory,
     }
-    return shlex.join(
-        ["cpuctl", "explain", proposed["pod"], *node_options(machine, inputs.kubelet, (), more)]
-    )
+    root = ("sudo",) if machine == LIVE_MACHINE and own else ()
+    options = node_options(machine, inputs.kubelet, (), more)
+    return shlex.join([*root, "cpuctl", "explain", proposed["pod"], *options])
 
 
 def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bool = True) -> str:

@@ -56,7 +56,8 @@ class PlanningInputs(Record):
     """What is planned, and with what: names of files and amounts as on the command line.
 
     ``events`` is a file about rejected pods, which are kept although they have ended.
-    ``include_completed`` is None if a command does not have the option.
+    ``include_completed`` is None if a command does not have the option. ``as_root``: this host's state files
+    were read, which takes root on most nodes, and so do commands about the same.
     """
 
     filenames: Sequence[str] = ()
@@ -71,6 +72,7 @@ class PlanningInputs(Record):
     skip_api_server: bool = False
     include_completed: bool | None = None
     node: NodeOptions = NodeOptions()
+    as_root: bool = False
 
 
 class PastPods(Record):
@@ -234,15 +236,15 @@ def planning_for(
     source = with_memory(source, inputs.memory, sources)
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
     if fresh:
-        inputs = replace(inputs, state=_without_state(source))
+        inputs = replace(inputs, state=_without_state(source, loaded.kubelet))
     return node_planning(inputs, source, loaded, sources).with_pods(given)
 
 
-def _without_state(source: MachineSource) -> str:
+def _without_state(source: MachineSource, kubelet: Kubelet) -> str:
     """Return what to name as the state of a machine so that none of its state files is read."""
     from cpuctl.inputs.starting_state import has_state_files
 
-    return option_names.NO_STATE if has_state_files(source) else ""
+    return option_names.NO_STATE if has_state_files(source, kubelet) else ""
 
 
 def node_planning(
@@ -262,12 +264,13 @@ def node_planning(
 
     if not source.info.hugepages_known:
         sources.warnings.append("huge pages are not recorded: none are subtracted from the memory for pods")
+    initial = load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources, states)
     return Planning(
-        inputs=inputs,
+        inputs=replace(inputs, as_root="live" in map(sources.origin, ("state", "memoryState"))),
         incoming=(),
         source=source,
         loaded=loaded,
-        initial=load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources, states),
+        initial=initial,
         devices=load_devices(inputs.node.devices, sources, info=source.info),
         sources=sources,
         server=None if inputs.skip_api_server else PodServer(rules_of_pods(loaded.kubelet).server),

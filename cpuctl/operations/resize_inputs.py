@@ -112,11 +112,12 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     if text is None:
         return {}
     given = planning.inputs.state
-    where = f"{given or planning.source.origin}: {name}"
+    live = planning.inputs.as_root
+    where = f"{given or (planning.kubelet.config.root_dir if live else planning.source.origin)}: {name}"
     found = read_pods_state(text, StateReader(minor=planning.kubelet.version.minor))
     if isinstance(found, UnreadableState):
         raise InputError(f"the kubelet panics on this file: {found.error}", where=where, hint=DRAIN)
-    planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "capture")
+    planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "live" if live else "capture")
     return found.pods
 
 

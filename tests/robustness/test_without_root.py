@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from typing import Any
@@ -162,3 +163,36 @@ def test_an_audit_without_root_names_unreadable_files(unprivileged: Forks) -> No
     done = unprivileged.run(["audit"], Circumstances(user=NONE))
     assert f"warning: {KUBELET}/config.yaml: permission denied" in done.err
     assert "4 files could not be read: try again with sudo" in done.err
+
+
+@pytest.fixture
+def readable_configuration(unprivileged: Forks) -> Iterator[Forks]:
+    """Only the state files are root's, as where the kubelet's directory may be listed by everybody."""
+    unprivileged.shell(f"cd {KUBELET} && chmod o+rx . && chmod o+r config.yaml")
+    yield unprivileged
+    unprivileged.shell(f"cd {KUBELET} && chmod o-rwx . config.yaml")
+
+
+@pytest.mark.parametrize("line", ["plan -T a=1/1", "explain -T a=1/1", "resize -T a=1/1 --set a:cpu=2"])
+def test_state_files_that_only_root_may_read_are_not_taken_for_none(
+    line: str, readable_configuration: Forks
+) -> None:
+    """A plan on an empty node would be another answer: it has to be requested."""
+    done = readable_configuration.run(shlex.split(line), Circumstances(user=NONE))
+    assert (done.code, done.out) == (5, ""), done.err
+    assert done.err.splitlines()[-2:] == [
+        f"error: {KUBELET}/cpu_manager_state: cannot be read: permission denied",
+        "hint: try again with sudo, or use --state none to start from an empty node",
+    ]
+    empty = readable_configuration.run([*shlex.split(line), "--state", "none"], Circumstances(user=NONE))
+    assert empty.code in {0, 3}, empty.err
+    topology = readable_configuration.run(["topology", "show", "-o", "nrt"], Circumstances(user=NONE))
+    assert (topology.code, topology.err.splitlines()[-1]) == (5, "hint: try again with sudo")
+
+
+def test_root_starts_from_the_state_files_of_the_node(unprivileged: Forks) -> None:
+    answer = json.loads(unprivileged.run(["plan", "-T", "a=1/1", "-o", "json"]).out)
+    assert answer["sources"]["state"] == {"value": f"{KUBELET}/cpu_manager_state", "from": "live"}
+    given = ("--kubelet-config", f"{KUBELET}/config.yaml")
+    other = json.loads(unprivileged.run(["plan", "-T", "a=1/1", "-o", "json", *given]).out)
+    assert f"use --state {KUBELET} to start from them" in other["sources"]["state"]["value"]

@@ -40,9 +40,14 @@ def next_cell(what: str, command: str) -> Cell:
 
 def next_line(what: str, command: str) -> Lines:
     """Return the same line in its own block, with the meaning of FILE, which a command cannot read again."""
-    piped = command.startswith("cpuctl ") and "FILE" in command.split()
+    piped = without_sudo(command).startswith("cpuctl ") and "FILE" in command.split()
     legend = (Cell("FILE: what was read from standard input, saved to a file"),) if piped else ()
     return Lines((next_cell(what, command), *legend))
+
+
+def without_sudo(command: str) -> str:
+    """Return a command as it is without root."""
+    return command.removeprefix("sudo ")
 
 
 class Table(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line, without_sudo
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.downward import pods_downward_table
@@ -93,7 +93,7 @@ def next_step(command: str) -> Lines:
         "cpuctl plan --capacity ": "to see what is free and what else fits",
         "cpuctl pods lint ": "to see where to change the manifests",
     }
-    known = (what for verb, what in purposes.items() if command.startswith(verb))
+    known = (what for verb, what in purposes.items() if without_sudo(command).startswith(verb))
     return next_line(next(known, "to assume enough devices"), command)
 
 

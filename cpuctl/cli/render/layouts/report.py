@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, without_sudo
 from cpuctl.cli.render.findings import STYLES, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.audit import CAPTURE_AGAIN, is_live, needs_running_node
 from cpuctl.exports.answer_text import full_name
@@ -47,7 +47,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
 
 def _following(document: Report, *, wide: bool) -> Iterator[Cell]:
     command = document.get("next", "")
-    if command.removeprefix("sudo ").startswith("cpuctl explain "):
+    if without_sudo(command).startswith("cpuctl explain "):
         yield next_cell("to see why and what would help", command)
     elif command and not wide:
         yield next_cell("to see notes and fixes", command)

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl import option_names
-from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_cell
+from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_cell, without_sudo
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.downward import changed_table
@@ -57,7 +57,8 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
         yield Lines.of("   ".join(marks))
     yield Lines(tuple(_closing(document, wide=wide)))
     if command := document.get("next"):
-        what = next((text for words, text in _NEXT if command.startswith(words)), _RECREATED)
+        named = without_sudo(command)
+        what = next((text for words, text in _NEXT if named.startswith(words)), _RECREATED)
         meaning = (Cell("FILE: the manifest, with the new resources"),) if command.endswith("-f FILE") else ()
         yield Lines((next_cell(what, command), *meaning))
 

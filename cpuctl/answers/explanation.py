@@ -99,6 +99,8 @@ class Replacement(TypedDict):
     loops: bool
     """Whether pods are created, bound here and rejected in a loop."""
     text: str
+    admitted: bool | None
+    """Whether the node admits the replacement; null if that is unknown."""
 
 
 class Hint(TypedDict):

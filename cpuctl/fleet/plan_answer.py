@@ -11,7 +11,7 @@ from cpuctl.answering.plan.plan_answer import cpu_list, rejection_answer
 from cpuctl.answering.plan.plan_document import policy_part
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.replacement import remedy_of, replacement_of
+from cpuctl.engine.explain.replacement import Successor, remedy_of, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.claims import FleetClaims
 from cpuctl.fleet.placed import Everywhere, Placed
@@ -313,5 +313,7 @@ def _replacement(placed: Placed) -> str:
     # A scheduler with the plugin already sees NUMA nodes: the problem is what is published about them.
     remedy = remedy_of(verdict, "") if placed.plugin is None else ""
     decision = Decision(Rule.UNKNOWN, "")
-    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=True, remedy=remedy)
+    found = replacement_of(
+        verdict, decision, owner_of(pod), static=pod.static, successor=Successor(), remedy=remedy
+    )
     return found.text if found else ""

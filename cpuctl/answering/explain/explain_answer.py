@@ -172,12 +172,15 @@ def _replacement(replay: Replay, decision: Decision) -> answers.Replacement | No
     if not isinstance(verdict, Rejected):
         return None
 
-    from cpuctl.engine.explain.replacement import remedy_of, replacement_of
+    from cpuctl.engine.explain.replacement import remedy_of, replacement_of, successor_of
 
-    fits = replay.before.shortage(pod) is None
-    remedy = remedy_of(verdict, replay.before.topology_manager.policy)
-    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static, fits=fits, remedy=remedy)
-    return {"loops": found.loops, "text": found.text} if found else None
+    successor = successor_of(replay)
+    rejected = successor.verdict if isinstance(successor.verdict, Rejected) else verdict
+    remedy = remedy_of(rejected, replay.before.topology_manager.policy)
+    found = replacement_of(
+        rejected, decision, owner_of(pod), static=pod.static, successor=successor, remedy=remedy
+    )
+    return {"loops": found.loops, "text": found.text, "admitted": found.admitted} if found else None
 
 
 def _searched(

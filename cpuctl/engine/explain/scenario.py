@@ -150,12 +150,14 @@ class Replay(Record):
 
     ``nodes_before`` ends with the node before the pod to explain arrived; earlier entries are the node
     before the preceding pods. ``after`` is the node after the pod: a refusal undoes nothing until the next
-    pod arrives. ``admissions`` are the decisions on all pods, ``position`` is the index of the explained one.
+    pod arrives. ``end`` is the node after all pods. ``admissions`` are the decisions on all pods,
+    ``position`` is the index of the explained one.
     """
 
     scenario: Scenario
     nodes_before: tuple[Node, ...]
     after: Node
+    end: Node
     admissions: tuple[Admission, ...]
     position: int
 
@@ -238,6 +240,7 @@ def replay_scenario(
         scenario=scenario,
         nodes_before=tuple(nodes_before),
         after=after,
+        end=node,
         admissions=tuple(admissions),
         position=position,
     )

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering.parts import spell_out_fixes
 from cpuctl.audit.commands import RESTART
-from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import worst_first
+from cpuctl.engine.start import Started
+from cpuctl.errors import CpuctlError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
+from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import NO_STATE_FILES, CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.command_lines import checkpoint_commands
@@ -23,10 +25,9 @@ if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck
     from cpuctl.audit.finding import Finding
     from cpuctl.audit.snapshot import NodeSnapshot
+    from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
-    from cpuctl.inputs.sources import Sources
-    from cpuctl.kubelet.config import KubeletConfiguration
-    from cpuctl.machine.machine_info import MachineInfo
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.sources import MachineSource
 
 
@@ -65,6 +66,7 @@ def _configuration(
         states_of_node,
         verdict_on,
     )
+    from cpuctl.operations.reservable import reservable_cpus
 
     try:
         loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -80,7 +82,8 @@ def _configuration(
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
-    reserve = _cpus_to_reserve(source.info, loaded.kubelet.config)
+    saved = states if with_states or isinstance(outcome, Started) else _saved(inputs, source, loaded)
+    reserve = reservable_cpus(source, loaded.kubelet.config, saved)
     missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
     if not states:
         return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, missing)
@@ -99,15 +102,14 @@ _RESERVATIONS = "reservations and effects of policies, which need a kubelet that
 """What is not checked if a start does not get that far."""
 
 
-def _cpus_to_reserve(info: MachineInfo, config: KubeletConfiguration) -> int:
-    """Return how many of the configured reserved CPUs the machine has: at least a core's, but not all."""
+def _saved(inputs: CheckpointInputs, source: MachineSource, loaded: LoadedKubelet) -> tuple[StateInput, ...]:
+    """Return state files that are not checked here, but show which CPUs pods have; none if unreadable."""
+    from cpuctl.operations.configuration import states_of_node
+
     try:
-        configured = CPUSet.parse(config.reserved_system_cpus)
-    except ValueError:
-        configured = CPUSet()
-    here = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
-    left = configured & here
-    return info.threads_per_core if left == here else max(len(left), info.threads_per_core)
+        return states_of_node(source, loaded, Sources(), inputs.state)[0]
+    except CpuctlError:
+        return ()
 
 
 def verify_state(

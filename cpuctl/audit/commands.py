@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from shlex import quote
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF, Machine
 from cpuctl.pods.model import StoredPod
 
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
@@ -25,6 +27,31 @@ def for_each(ids: Iterable[int], command: str) -> str:
 def bring_online(cpus: CPUSet) -> str:
     """Return the command that brings CPUs online while SMT is on."""
     return f"chcpu --enable {cpus}"
+
+
+class Offline(NamedTuple):
+    """Why CPUs are offline, what brings them online, and the command that does it, empty if none does."""
+
+    why: str
+    how: str
+    command: str
+
+
+def bringing_online(machine: Machine, cpus: CPUSet, called: str) -> Offline | None:
+    """Return how to bring CPUs online, which are *called* so; None unless all of them can be.
+
+    A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on. While SMT
+    is off, the kernel (``kernel/cpu.c``, ``cpu_smt_allowed``) brings no second thread of a core online.
+    """
+    if not cpus <= machine.offline:
+        return None
+    if machine.smt_control == SMT_OFF:
+        how = f"switch SMT on (echo on | sudo tee /{SMT_CONTROL})"
+        return Offline("offline because SMT is off", how, f"echo on > /{SMT_CONTROL}")
+    if machine.smt_control == SMT_FORCED_OFF:
+        return Offline("offline because SMT is forced off", "boot without nosmt=force", "")
+    command = bring_online(cpus)
+    return Offline("offline", f"bring {called} online ({command})", command)
 
 
 def take_offline(cpus: CPUSet) -> str:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.commands import RESTART, bring_online, delete_pod, show_pod, take_offline
+from cpuctl.audit.commands import RESTART, bringing_online, delete_pod, show_pod, take_offline
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF, Machine
+from cpuctl.machine.model import Machine
 from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState
@@ -199,14 +199,12 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
 
 def _where_offline(machine: Machine, gone: CPUSet) -> tuple[str, str]:
     """Return why the kernel does not run CPUs, and the command that helps."""
-    # A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on.
-    if not gone <= machine.offline:
+    found = bringing_online(machine, gone, named(gone))
+    if found is None:
         return "not on this machine, or offline", _REPAIR
-    if machine.smt_control == SMT_OFF:
-        return "offline because SMT is off", f"echo on > /{SMT_CONTROL}"
-    if machine.smt_control == SMT_FORCED_OFF:
-        return "offline because SMT is forced off (kernel argument nosmt=force)", _REPAIR
-    return "offline", bring_online(gone)
+    if not found.command:
+        return f"{found.why} ({found.how})", _REPAIR
+    return found.why, found.command
 
 
 def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Any
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import machine_findings, without_files
-from cpuctl.machine.model import CPU, MAX_CPUS, MAX_NUMA_NODES, Cache, Machine, NumaNode
+from cpuctl.machine.model import CPU, MAX_CPUS, MAX_NUMA_NODES, SMT_OFF, Cache, Machine, NumaNode
 from cpuctl.machine.synthetic_description import (
     EFFICIENCY,
     HINT,
@@ -98,6 +98,7 @@ def build_machine(description: Description) -> Machine:
         present=present,
         possible=present,
         offline=present - online,
+        smt_control=SMT_OFF if description.nosmt else None,
         isolated=description.cpus.get("isolated", CPUSet()),
         nohz_full=description.cpus.get("nohz_full", CPUSet()),
         performance_cpus=_kind(description, "pcores", PERFORMANCE, online),

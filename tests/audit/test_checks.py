@@ -70,7 +70,7 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
         ("off", "offline because SMT is off", "echo on > /sys/devices/system/cpu/smt/control"),
         (
             "forceoff",
-            "offline because SMT is forced off (kernel argument nosmt=force)",
+            "offline because SMT is forced off (boot without nosmt=force)",
             "cpuctl checkpoint repair",
         ),
     ],

@@ -157,15 +157,18 @@ def test_state_files_that_were_not_collected_are_changed_on_the_node(
     assert f"hint: on the node: {on_node} {' '.join(gates)}\n" in answer.err
 
 
+SMT_ON = "switch SMT on (echo on | sudo tee /sys/devices/system/cpu/smt/control)"
+
+
 @pytest.mark.parametrize(
     ("smt", "how"),
     [
         ("on", "offline: bring it online (chcpu --enable 15)"),
         (
             "off",
-            "offline, and SMT is off: switch it on (echo on | sudo tee /sys/devices/system/cpu/smt/control)",
+            f"offline because SMT is off: {SMT_ON}",
         ),
-        ("forceoff", "offline, and SMT is forced off: boot without nosmt=force"),
+        ("forceoff", "offline because SMT is forced off: boot without nosmt=force"),
     ],
 )
 def test_threads_that_the_kernel_keeps_offline_need_smt(

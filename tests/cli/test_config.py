@@ -16,6 +16,9 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import BLANKS, NO_LIMIT, broken_words, drawn_lines
 from tests.support.schemas import follow_schema
@@ -351,13 +354,71 @@ def test_the_fix_of_an_option_in_a_flag_is_written_as_in_the_flag(cpuctl: Cpuctl
     assert fixed.out.startswith("Kubelet 1.36 would start")
 
 
-@pytest.mark.parametrize(("reserved", "count"), [("0-1,16-17", 2), ("0,17", 2), ("0-3,16", 4)])
-def test_reserved_cpus_that_are_offline_are_replaced_by_as_many_as_are_left(
-    reserved: str, count: int, cpuctl: Cpuctl
+SMT_ON = "switch SMT on (echo on | sudo tee /sys/devices/system/cpu/smt/control)"
+LIST = "for a list of CPUs of this machine:\n    cpuctl config reserve --cpu-count 2 -m "
+
+
+@pytest.mark.parametrize(
+    ("machine", "reserved", "fix"),
+    [
+        ("1s1n4c2t", "0-1,16-17", "set --reserved-cpus=0-1\n"),
+        ("1s1n4c2t", "0,17", "set --reserved-cpus=0\n"),
+        (
+            "1s1n4c2t,offline=1",
+            "0-1",
+            "bring CPU 1 online (chcpu --enable 1), or set --reserved-cpus=0\n",
+        ),
+        (
+            "1s1n4c2t,nosmt",
+            "0,4",
+            f"{SMT_ON}, or set --reserved-cpus=0\n",
+        ),
+        ("1s1n4c2t,offline=1", "0-1,9", "set --reserved-cpus=0\n"),
+        (
+            "1s1n4c2t,offline=0-1",
+            "0-1",
+            "bring CPUs 0-1 online (chcpu --enable 0-1), or list other CPUs in reservedSystemCPUs; " + LIST,
+        ),
+        ("1s1n4c2t", "8-9", "list only online CPUs in reservedSystemCPUs; " + LIST),
+        ("1s1n4c2t", "0-9", "list only online CPUs in reservedSystemCPUs; " + LIST),
+    ],
+)
+def test_of_reserved_cpus_that_are_not_online_as_many_as_possible_are_kept(
+    machine: str, reserved: str, fix: str, cpuctl: Cpuctl
 ) -> None:
     flags = ("--kubelet-args", f"--cpu-manager-policy=static --reserved-cpus={reserved}")
-    answer = cpuctl("config", "check", "-m", "synthetic:1s1n4c2t", *flags, "-q")
-    assert f"cpuctl config reserve --cpu-count {count} -m" in answer.out
+    answer = cpuctl("config", "check", "-m", f"synthetic:{machine}", *flags, "-q", columns=300)
+    assert f"  fix: {fix}" in answer.out
+
+
+OTHERS = "list other CPUs in reservedSystemCPUs; no container has CPUs 3-7,10-15 exclusively"
+
+
+@pytest.mark.parametrize(
+    ("gone", "fix"),
+    [
+        ("9", "bring CPU 9 online (chcpu --enable 9), or set --reserved-cpus=0,8"),
+        (
+            "0+8-9",
+            f"bring CPUs 0,8-9 online (chcpu --enable 0,8-9), or {OTHERS}",
+        ),
+    ],
+)
+def test_fixes_of_reserved_cpus_take_none_from_running_pods(
+    gone: str, fix: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """``config reserve`` proposes CPUs that pods may have: the kubelet would then reject its state file."""
+    saved = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=CPUSet.parse("0,3-15"),
+        entries={"u1": {"c": CPUSet.parse("1-2")}},
+    )
+    (tmp_path / "cpu_manager_state").write_text(write_cpu_state(saved))
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,8-9")
+    node = ("-m", f"synthetic:1s1n8c2t,offline={gone}", "--state", str(tmp_path))
+    checked = cpuctl("config", "check", *node, *flags, "-q", "-o", "json")
+    (finding,) = json.loads(checked.out)["findings"]
+    assert finding["fix"] == fix
 
 
 def test_after_the_newest_release_a_version_is_required(cpuctl: Cpuctl) -> None:

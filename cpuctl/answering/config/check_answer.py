@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.corrections import RESERVED, correction
+from cpuctl.answering.config.corrections import RESERVED, correction, reserving
 from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
     leave_out,
@@ -35,6 +35,7 @@ from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
+from cpuctl.operations.reservable import ReservableCPUs
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
 
 
 class CheckedStart(NamedTuple):
-    """How a kubelet's start ends on a machine, and how many CPUs to reserve there if none are accepted."""
+    """How a kubelet's start ends on a machine, and what to reserve there if it rejects the reserved CPUs."""
 
     outcome: StartOutcome
-    cpus_to_reserve: int
+    reservable: ReservableCPUs
 
 
 def check_document(
@@ -226,9 +227,9 @@ _TO_RESERVE = {
         ' systemReserved: {cpu: "1"}'
     ),
     "unable to reserve the required amount of CPUs": "reserve fewer CPUs than the machine has",
-    "is not a subset of online-cpus": f"list only online CPUs in {RESERVED}",
 }
-"""What to change if the kubelet finds no CPUs to reserve, or not those that are listed."""
+"""What to change if the kubelet finds no CPUs to reserve."""
+_OFFLINE = "is not a subset of online-cpus"
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
 _GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
 _MANY_NODES = "unsupported on machines with more than"
@@ -246,17 +247,15 @@ UNSET: Mapping[str, str] = {
 
 def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     """Return what to change; an empty text if the outcome does not show it."""
-    outcome, cpus_to_reserve = start
+    outcome, reservable = start
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
         if NO_CONFIGURATION in text:
             return f"{CONFIG_CHECK} {option_names.KUBELET_CONFIG} FILE"
         options = (option for option in _TO_SPECIFY if option in text)
         return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
-    if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
-        # No list of CPUs is accepted beside these groups.
-        by_list = f"; for a list of CPUs of this machine: {RESERVE_CPUS} {cpus_to_reserve}"
-        return what if _groups(loaded) else f"{what}{by_list}"
+    if fix := _of_reserved(text, reservable, loaded):
+        return fix
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {RESERVED}: the kubelet then picks none itself"
@@ -285,6 +284,29 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfiguration) -> str:
+    """Return what to change if the kubelet rejects the reserved CPUs; an empty text for other errors.
+
+    Of CPUs that are not online, as little as possible is changed: other CPUs may belong to running pods.
+    """
+    if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
+        # No list of CPUs is accepted beside these groups.
+        return what if _groups(loaded) else f"{what}; {_by_list(reservable)}"
+    if _OFFLINE not in text:
+        return ""
+    online, kept = reservable.online, reservable.kept
+    if kept:
+        return ", or ".join(filter(None, (online, reserving(loaded, str(kept)))))
+    others = f"{online}, or list other CPUs" if online else "list only online CPUs"
+    return f"{others} in {RESERVED}; {_by_list(reservable)}"
+
+
+def _by_list(reservable: ReservableCPUs) -> str:
+    if reservable.unheld:
+        return f"no container has CPUs {reservable.unheld} exclusively"
+    return f"for a list of CPUs of this machine: {RESERVE_CPUS} {reservable.size}"
 
 
 def _corrected(loaded: LoadedConfiguration, path: tuple[str, ...], text: str) -> str:

@@ -32,10 +32,9 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
     config, origin = loaded.config, loaded.origin(*path)
     if path == (RESERVED,):
         meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
-        of_flag = origin.kind is OriginKind.FLAG
         if not meant and f"unable to parse {RESERVED}" in error:
-            return f"set {origin.text if of_flag else RESERVED} to a list, such as 0-1"
-        return f"set {origin.text}={meant}" if of_flag and meant else _written(RESERVED, meant)
+            return f"set {origin.text if origin.kind is OriginKind.FLAG else RESERVED} to a list, such as 0-1"
+        return reserving(loaded, meant)
     if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
         return ""
     match path:
@@ -56,6 +55,13 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             return _renamed(path, nearest(signal, SIGNALS), config.eviction_hard)
         case _:
             return ""
+
+
+def reserving(loaded: LoadedConfiguration, cpus: str) -> str:
+    """Return how to reserve CPUs where they are reserved now; an empty text for none."""
+    origin = loaded.origin(RESERVED)
+    of_flag = origin.kind is OriginKind.FLAG
+    return f"set {origin.text}={cpus}" if of_flag and cpus else _written(RESERVED, cpus)
 
 
 def _renamed(path: tuple[str, ...], meant: str, given: Collection[str]) -> str:

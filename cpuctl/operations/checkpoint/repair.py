@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
-from cpuctl.audit.commands import bring_online
+from cpuctl.audit.commands import bringing_online
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state, readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -32,7 +32,6 @@ from cpuctl.engine.state_repair import (
 from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
-from cpuctl.machine.model import SMT_CONTROL, SMT_FORCED_OFF, SMT_OFF
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.placing import placed_again
 from cpuctl.records import replace
@@ -230,15 +229,13 @@ def _deleting(file_name: str, advice: str) -> str:
 
 def _brought_online(finding: StateFinding, machine: Machine) -> StateFinding:
     """Propose how to bring offline CPUs online, unless some do not exist on the machine."""
-    if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= machine.offline:
+    if finding.code != "no-such-cpus":
         return finding
-    them = "it" if len(gone) == 1 else "them"
-    how = {
-        SMT_OFF: f"offline, and SMT is off: switch it on (echo on | sudo tee /{SMT_CONTROL})",
-        SMT_FORCED_OFF: "offline, and SMT is forced off: boot without nosmt=force",
-    }
-    online = how.get(machine.smt_control or "", f"offline: bring {them} online ({bring_online(gone)})")
-    online += ", or repair the file"
+    gone = CPUSet.parse(finding.detected)
+    found = bringing_online(machine, gone, "it" if len(gone) == 1 else "them")
+    if found is None:
+        return finding
+    online = f"{found.why}: {found.how}, or repair the file"
     return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 

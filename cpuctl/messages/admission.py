@@ -6,6 +6,7 @@ Sources: ``pkg/kubelet/cm`` and ``pkg/kubelet/lifecycle`` of 1.27 to 1.36, and r
 
 from __future__ import annotations
 
+from cpuctl.messages.fixes import for_resource
 from cpuctl.messages.message import Message, Speaker, Text
 
 EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
@@ -243,8 +244,7 @@ ADMISSION = (
         ),
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources: the scheduler did not know about all of them yet, or the pod is static",
-        fix="move a pod to another node, request less, reserve less CPU or memory, or allocate more huge "
-        "pages",
+        fixes=for_resource("move a pod to another node"),
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN_AMONG),
     ),
     Message(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
 from cpuctl.kubelet.version import NEWEST, OLDEST
+from cpuctl.messages.fixes import Values
 
 POD_KINDS = "CronJob|DaemonSet|Deployment|Job|Pod|ReplicaSet|ReplicationController|StatefulSet"
 """The kinds of objects that have pods, as a pattern."""
@@ -109,6 +111,7 @@ class Text(NamedTuple):
 class Message:
     """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to run next.
 
+    ``fixes`` returns what to do about the values in a message, empty if that is no more than ``fix``.
     ``general`` ones say less than the text that they contain: they apply only if no other message is found;
     ``heading`` ones only announce another one, and apply only if not even a general one is found.
     Of a text that other programs print as well, ``evidence`` is a pattern that the line must also contain.
@@ -119,6 +122,7 @@ class Message:
     texts: tuple[Text, ...]
     meaning: str
     fix: str = ""
+    fixes: Callable[[Values], str] | None = None
     commands: tuple[str, ...] = ()
     general: bool = False
     heading: bool = False
@@ -128,6 +132,10 @@ class Message:
     def level(self) -> int:
         """How little it says: messages of a higher level apply only if there are none of a lower one."""
         return 2 * self.heading or int(self.general)
+
+    def fix_of(self, values: Values) -> str:
+        """Return what to do about a message with these values."""
+        return (self.fixes(values) if self.fixes else "") or self.fix
 
     def is_evident(self, line: str) -> bool:
         """Return whether a line shows that this component printed it."""

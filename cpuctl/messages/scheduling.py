@@ -6,6 +6,7 @@ Sources: ``pkg/scheduler/framework/plugins/noderesources`` and ``dynamicresource
 
 from __future__ import annotations
 
+from cpuctl.messages.fixes import for_resource
 from cpuctl.messages.message import Message, Speaker, Text
 
 _FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f PODS"
@@ -23,8 +24,7 @@ SCHEDULING = (
         meaning="the requests of this pod and of the pods on the node together exceed the node's "
         "allocatable resources; the scheduler counts requests, not usage, and does not consider NUMA nodes "
         "or exclusive CPUs",
-        fix="request less, remove pods, reserve less CPU or memory on the node (kubeReserved, "
-        "systemReserved), or allocate more huge pages",
+        fixes=for_resource("remove pods"),
         commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
         evidence=_UNSCHEDULED,
     ),

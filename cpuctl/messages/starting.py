@@ -7,6 +7,7 @@ and recorded answers of 1.27 to 1.38.
 from __future__ import annotations
 
 from cpuctl.messages.admission import NO_QUANTITY
+from cpuctl.messages.fixes import for_offline_cpus
 from cpuctl.messages.message import OF_A_KUBELET, Message, Speaker, Text
 
 CHECK = "cpuctl config check -m NODE --kubelet-config CONFIG"
@@ -52,6 +53,7 @@ STARTING = (
         meaning="reservedSystemCPUs (--reserved-cpus) contains CPUs that are not online, or is not a CPU "
         "list",
         fix="remove CPUs that are not online from reservedSystemCPUs, or bring them online",
+        fixes=for_offline_cpus,
         commands=("cpuctl topology show", CHECK),
     ),
     Message(

@@ -50,7 +50,7 @@ def _message(found: MessageOccurrence, version: KubeletVersion | None, commands:
         "releases": text.releases or None,
         "printed": None if version is None else text.printed_by(version.minor),
         "meaning": message.meaning,
-        "fix": message.fix or None,
+        "fix": message.fix_of(recognized.values) or None,
         "commands": commands(found),
     }
 

@@ -1,0 +1,61 @@
+"""What to do about a message, as precisely as the values in it allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.golang.text import GoError
+from cpuctl.phrases import named
+
+Values = Mapping[str, str]
+"""The values of a message's placeholders, by their names."""
+
+_KEPT = {
+    "cpu": ("CPU", "reservedSystemCPUs, kubeReserved, systemReserved"),
+    "memory": ("memory", "kubeReserved, systemReserved, evictionHard"),
+    "ephemeral-storage": ("ephemeral storage", "kubeReserved, systemReserved, evictionHard"),
+}
+"""Resources of which a node keeps a part from pods: their names, and the settings for that part."""
+
+
+def for_resource(first: str) -> Callable[[Values], str]:
+    """Return the function that names what helps for the ``resource`` in a message, after what helps anyway.
+
+    What it returns is empty if the message names none.
+    """
+
+    def fix(values: Values) -> str:
+        resource = values.get("resource", "")
+        return f"{first}, {_less_or_more(resource)}" if resource else ""
+
+    return fix
+
+
+def _less_or_more(resource: str) -> str:
+    if kept := _KEPT.get(resource):
+        name, settings = kept
+        return f"request less {name}, or reserve less of it on the node ({settings})"
+    if resource.startswith("hugepages-"):
+        return f"request fewer huge pages, or allocate more {resource} on the node"
+    return f"request less, or check that the device plugin of {resource} is running"
+
+
+def for_offline_cpus(values: Values) -> str:
+    """Return how to keep as many of the reserved CPUs as possible; empty if they cannot be read."""
+    try:
+        reserved, online = (CPUSet.parse(values.get(name, "")) for name in ("reserved", "online"))
+    except (GoError, ValueError):
+        return ""
+    gone, left = reserved - online, reserved & online
+    if not (gone and online):
+        return ""
+    bring = f"bring {named(gone)} online if this machine has {'it' if len(gone) == 1 else 'them'}"
+    if not left or left == online:
+        return f"{bring}, or list other CPUs in reservedSystemCPUs"
+    return f"{bring}, or set reservedSystemCPUs: {_as_text(left)}"
+
+
+def _as_text(cpus: CPUSet) -> str:
+    """Write CPUs as YAML: digits alone would be a number, which no kubelet reads as text."""
+    return f'"{cpus}"' if str(cpus).isdigit() else str(cpus)

@@ -273,6 +273,14 @@ def test_a_check_reports_numa_nodes_that_fit_in_no_mask(cpuctl: Cpuctl, tmp_path
     assert checked.code == 3
 
 
+@pytest.mark.parametrize(("machine", "aligns"), [("2s2n4c,near,offline=4-7", True), ("1s1n8c", False)])
+def test_a_numa_node_without_cpus_is_aligned_to(machine: str, aligns: bool, cpuctl: Cpuctl) -> None:
+    """The Topology and Memory Managers count it, although the CPU Manager does not."""
+    flags = f"{STATIC} --topology-manager-policy=single-numa-node"
+    checked = cpuctl("config", "check", "-m", f"synthetic:{machine},mem=8Gi", "--kubelet-args", flags, "-q")
+    assert ("there is nothing to align" in checked.out) is not aligns
+
+
 def test_a_pod_is_not_admitted_if_merging_hints_takes_hours(cpuctl: Cpuctl) -> None:
     """The sets of 18 NUMA nodes take seconds to walk, but hints of CPUs and memory take hours to merge."""
     kubelet = (

@@ -47,7 +47,9 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
             yield _idle(("topologyManagerScope",), message, code="scope-ignored")
         return
     crashes = subject.started is not None and subject.started.topology_manager.fault is not None
-    if topology is not None and topology.num_numa_nodes == 1 and not crashes:
+    # The Topology Manager also counts NUMA nodes without CPUs: one of them may have the memory.
+    alone = subject.info is None or len(subject.info.nodes) == 1
+    if topology is not None and topology.num_numa_nodes == 1 and alone and not crashes:
         message = "this machine has one NUMA node: there is nothing to align"
         yield Lint(
             severity=Severity.NOTE,

@@ -1080,6 +1080,7 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also show chang
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a dump -d 'Show the owners of CPUs and memory in the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Check whether the kubelet would start with these state files.'

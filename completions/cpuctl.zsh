@@ -569,6 +569,7 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;

@@ -55,6 +55,14 @@ class Effects(NamedTuple):
     shown_by_pods: frozenset[str]
     shown_by_start: frozenset[str]
 
+    @property
+    def keeps_pods(self) -> bool:
+        """Whether the new kubelet certainly admits all pods that the old one may admit."""
+        return all(
+            each.after.startswith(_ADMITTED) or not each.before.startswith((_ADMITTED, _UNKNOWN))
+            for each in (*(self.pods or ()), *self.refused)
+        )
+
 
 NO_EFFECTS = Effects((), (), frozenset(), frozenset())
 """The effects on pods if neither kubelet starts."""

@@ -258,6 +258,12 @@ class Comparison(NamedTuple):
     effects: Effects | None
     unseen: str
 
+    @property
+    def can_change(self) -> bool:
+        """Whether the other kubelet certainly starts, and admits the pods that this one admits."""
+        starts = isinstance(self.starts[1].outcome, Started)
+        return starts and (self.effects is None or self.effects.keeps_pods)
+
 
 class Uncompared(NamedTuple):
     """A configuration that the current kubelet cannot load, and what the other does with it."""

@@ -129,14 +129,16 @@ ANSWERS = [
         3,
     ),
     Case("check from stdin", ("check", *reported("-")), 3, FILES["case.yaml"].encode()),
-    Case("versions", ("versions", *reported("quota.yaml"), "--from=1.32", "--to=1.38")),
+    Case("versions", ("versions", *reported("quota.yaml"), "--from=1.32", "--to=1.38"), 3),
     Case(
         "versions to one without drop-ins",
         ("versions", *reported("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
+        3,
     ),
     Case(
         "versions with a rule that applies earlier",
         ("versions", *reported("logs.yaml"), "--from=1.32", "--to=1.33"),
+        3,
     ),
     Case("versions to the next", ("versions", *reported("static.yaml"), "--from=1.30")),
     Case("versions down", ("versions", *reported("static.yaml"), "--from=1.37", "--to=1.36")),
@@ -150,6 +152,7 @@ ANSWERS = [
             "--from=1.34",
             "--to=1.35",
         ),
+        3,
     ),
     Case("check of a distribution's gate", ("check", *reported("openshift.yaml")), code=3),
     Case(

@@ -401,3 +401,41 @@ def test_running_pods_that_are_rejected_without_state_files_are_named(cpuctl: Cp
         "; rejected: shop/database (TopologyAffinityError), see cpuctl explain POD with the same"
         in result.err
     )
+
+
+@pytest.mark.parametrize(
+    ("versions", "words", "code"),
+    [
+        (("1.35", "1.36"), (), 0),
+        (("1.36", "1.36"), ("--kubelet-args=--cpu-manager-policy-options=full-pcpus-only=some",), 3),
+        (("1.31.4", "1.32.2"), ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi"), 3),
+        (("1.32.2", "1.31.4"), ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi"), 0),
+        (("1.35", "1.36"), ("-T", "large=99/99,1Gi"), 0),
+        (("1.34", "1.35"), ("--kubelet-args=--pod-infra-container-image=a",), 3),
+        (("1.35", "1.34"), ("--kubelet-args=--pod-infra-container-image=a",), 3),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_upgrade_is_fine_if_the_kubelet_starts_and_keeps_the_pods(
+    versions: tuple[str, str], words: tuple[str, ...], code: int, ask: Ask
+) -> None:
+    asked = ("config", "versions", "--from", versions[0], "--to", versions[1], *words, "-q")
+    assert ask(*asked).code == code
+    assert ask(*asked, "--exit-zero").code == 0
+
+
+def test_an_upgrade_is_not_fine_if_that_is_unknown(cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", *TELCO_NODE, "--from", "1.35", "-f", "fixtures/telco/du.yaml", "-q")
+    assert cpuctl(*words).code == 3
+    assert cpuctl(*words, "--assume-devices").code == 0
+
+
+@pytest.mark.parametrize("node", [TELCO_NODE, ("-m", "fixtures/nodes/v2-2-numa/node.tar.xz")])
+def test_the_changes_shown_and_omitted_are_those_of_the_answer(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    words = ("config", "versions", *node, "--from", "1.31", "--to", "1.34")
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    parts = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
+    shown, omitted = sum(len(document[part]) for part in parts), document["omitted"]
+    line = f"\n{shown} changes for this configuration; {omitted} other changes do not affect it"
+    assert line in cpuctl(*words).out
+    assert f"\n{shown + omitted} changes\n" in cpuctl(*words, "--all").out

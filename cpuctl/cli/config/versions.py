@@ -15,6 +15,7 @@ from cpuctl.cli.options import (
     AssumeDevicesOption,
     ConfigDirOption,
     DevicesOption,
+    ExitZeroOption,
     FeatureGatesOption,
     IgnoreUnknownGatesOption,
     KubeletArgsOption,
@@ -62,7 +63,9 @@ Examples:
   cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
   cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
 
-Exit codes: 0 compared, 3 the old kubelet cannot load the configuration, 2 usage, 4 unusable input.
+Exit codes: 0 the new kubelet would start and admit every pod that the old one admits, 3 it would not, this
+cannot be determined, or the old kubelet cannot load the configuration (with --exit-zero 0), 2 usage, 4
+unusable input.
 """
 
 FromOption = Annotated[
@@ -105,6 +108,7 @@ def versions(
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
 ) -> None:
     """List what changes between two releases."""
     refuse_stdin_twice(machine, kubelet_config, devices, *filename)
@@ -135,9 +139,11 @@ def versions(
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
         emit(uncompared_document(comparison, sources, asked), style)
-        raise typer.Exit(EXIT_NO)
+        raise typer.Exit(0 if exit_zero else EXIT_NO)
     header, files = answer_header(comparison.loaded, sources), tuple(filter(None, (*filename, pods)))
     diff_of = partial(pods_diff_command, () if template else files, machine, kubelet, memory)
     document = versions_document(comparison, header, asked, diff_of, everything=everything)
     print_sources(sources, style)
     emit(document, style)
+    if not exit_zero and not comparison.can_change:
+        raise typer.Exit(EXIT_NO)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import config as answers
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
-_PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags")
+_PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
 
 _REFUSED_SHOWN = 3
 _SIDES: Final = ("from", "to")
@@ -265,7 +265,7 @@ def _next(document: answers.ComparedVersions) -> Iterator[Cell]:
 
 
 def _closing(document: answers.ComparedVersions) -> str:
-    shown = sum(len(document[part]) for part in _PARTS) + len(_by_setting(document["rules"]))
+    shown = sum(len(document[part]) for part in _PARTS)
     if not document["omitted"]:
         return counted(shown, "change") if shown else "No changes."
     does = "does" if document["omitted"] == 1 else "do"

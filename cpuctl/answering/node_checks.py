@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering.parts import spell_out_fixes
 from cpuctl.audit.commands import RESTART
 from cpuctl.diagnostics import worst_first
+from cpuctl.documents.files import source_name
 from cpuctl.engine.start import Started
 from cpuctl.errors import CpuctlError
 from cpuctl.inputs.configuration import LIVE_MACHINE
@@ -143,7 +144,11 @@ def audit_node(
 ) -> Audit:
     """Compare an observed node with the state that its kubelet assumes."""
     from cpuctl.audit.checks import audit, by_cause
+    from cpuctl.inputs.pods import doubts_about_pods
 
+    if inputs.pods:
+        known = snapshot.uids | snapshot.state.entries.keys()
+        sources.warn(*doubts_about_pods(snapshot.pods, source_name(inputs.pods), known))
     document = audited_node(node, snapshot, by_cause(audit(snapshot, checks)), checks, sources)
     spell_out_fixes(document["findings"], audit_commands(inputs, sources, node))
     return document

@@ -312,6 +312,7 @@ class _Reporter:
             node = load_node(inputs, sources, self.source, goes_without=True)
             observed = observe_settled(node, self.progress)
             document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
+            self.sources.warn(*sources.warnings)
             for each in document["unchecked"]:
                 self._misses("audit", f"{each['missing']} (checks: {', '.join(each['checks'])})")
             if self._differ(observed.node):

@@ -115,8 +115,8 @@ def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Finding:
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"no container of its pod should have {cpus}; allowed: {allowed}; "
-        "use --pods to identify the container"
+        message=f"no container of its pod should have {cpus}; allowed: {allowed}"
+        + ("" if snapshot.pods_known else "; use --pods to identify the container")
         + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
         expected=allowed,
         detected=_configured_text(observed.group),

@@ -152,5 +152,5 @@ def _report_left_out(snapshot: "NodeSnapshot", style: Style) -> None:
     if missing := left_out(snapshot):
         what = f"{counted(len(missing), 'wrong CPU set')} {'is' if len(missing) == 1 else 'are'}"
         shown = few([str(observed.owner) for observed in missing])
-        why = "the container's name is unknown (use --pods FILE)"
+        why = "the container's name is unknown" + ("" if snapshot.pods_known else " (use --pods FILE)")
         note(f"warning: {what} not in the plan, because {why}: {shown}", style)

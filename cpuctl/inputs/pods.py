@@ -9,7 +9,7 @@ from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpuctl.engine.pod_server import PodServer
@@ -221,6 +221,22 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
         )
     # Among pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+
+
+def doubts_about_pods(listed: Mapping[str, Pod], name: str, uids: Collection[str]) -> Iterator[str]:
+    """Warn if pods in the file *name*, by UID, cannot be those of the node, which has pods with *uids*."""
+    from cpuctl.phrases import few
+    from cpuctl.pods.identity import is_made_up
+
+    if uids and listed.keys().isdisjoint(uids):
+        doubt = f"no pod on this node is among those in {name}: are these all pods of this node?"
+        yield f"{doubt} ({option_names.PODS_OF_NODE})"
+    elif nameless := [pod.full_name for uid, pod in listed.items() if is_made_up(uid, pod.full_name)]:
+        has, it = ("has", "it is") if len(nameless) == 1 else ("have", "they are")
+        yield (
+            f"{few(nameless)} in {name} {has} no UID, so {it} not among the pods of this node"
+            f" (list these with {option_names.PODS_OF_NODE})"
+        )
 
 
 def listed_pods(name: str) -> tuple[Pod, ...]:

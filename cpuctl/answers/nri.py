@@ -34,6 +34,8 @@ class NRIMatch(TypedDict):
     namespace: str
     pod: str
     container: str
+    uid: NotRequired[str]
+    """The pod's UID, only if its name is unknown: then ``namespace`` and ``pod`` are empty."""
 
 
 class NRIAdjustment(TypedDict, total=False):

@@ -12,7 +12,9 @@ import yaml
 
 from cpuctl.answering.plan.carrying_out import WAYS, Carried, balloons, crictl, memory_qos, systemd
 from cpuctl.cli.plan import FOR_RUNTIMES, PlanOutput
+from cpuctl.records import replace
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.state_files import CPU_STATE, DB, KUBELET, MACHINE, WEB, cpus, write_states
 
 TWO = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")
 SINGLE = ("--kubelet-config", str(ROOT / "fixtures/kubelet/single-numa-node.yaml"))
@@ -78,6 +80,50 @@ def test_a_script_moves_containers_with_shared_cpus_first(tmp_path: Path, cpuctl
     assert ran.stdout.splitlines() == [
         "update --cpuset-cpus 0-1,6-31 id-of-b",
         "update --cpuset-cpus 2-5 --cpuset-mems 0 id-of-a",
+    ]
+
+
+NAMED_A = (
+    "io.kubernetes.pod.namespace=default --label io.kubernetes.pod.name=a"
+    " --label io.kubernetes.container.name=a"
+)
+
+
+@pytest.fixture
+def unnamed(tmp_path: Path) -> tuple[str, ...]:
+    """Return a plan beside a running pod with shared CPUs, of which the state files have only the UID."""
+    cpu = replace(CPU_STATE, default_cpu_set=CPU_STATE.default_cpu_set | cpus("5,13"))
+    cpu = replace(cpu, entries={DB: CPU_STATE.entries[DB]})
+    state = str(write_states(tmp_path / "state", cpu))
+    node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36", "--state", state)
+    return ("plan", *node, "-T", "a=2/2,1Gi", "-q", "-o")
+
+
+def test_a_pod_without_a_known_name_is_matched_by_its_uid(unnamed: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    (answer,) = json.loads(cpuctl(*unnamed, "nri").out)["answers"]
+    assert [each["match"] for each in answer["update"]] == [
+        {"namespace": "", "pod": "", "container": "app", "uid": WEB}
+    ]
+    assert f'Already running, so it cannot be changed: "{WEB}/app"' in cpuctl(*unnamed, "memory-qos").out
+    for way in ("systemd", "balloons"):
+        assert WEB not in cpuctl(*unnamed, way).out
+
+
+def test_a_pod_without_a_known_name_is_moved_by_its_uid(
+    unnamed: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    script = cpuctl(*unnamed, "crictl").out
+    fake = tmp_path / "crictl"
+    fake.write_text('#!/bin/sh\n[ "$1" = update ] || echo "$@" >&2\n')
+    fake.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run(["/bin/sh", "-c", script], env=path, capture_output=True, text=True, check=True)
+    listed = "ps --quiet --state running --label"
+    assert ran.stderr.splitlines() == [
+        f"{listed} io.kubernetes.pod.uid={WEB} --label io.kubernetes.container.name=app",
+        f"not running: {WEB}/app",
+        f"{listed} {NAMED_A}",
+        "not running: default/a/a",
     ]
 
 

@@ -31,7 +31,8 @@ _BALLOON_KEY = "balloon.balloons.resource-policy.nri.io"
 class Carried(NamedTuple):
     """A container with its planned CPUs and memory; ``own`` CPUs are exclusive, ``runs`` if already running.
 
-    ``uid`` is its pod's, empty if the pod is not created yet.
+    ``uid`` is its pod's, empty if the pod is not created yet. If the pod's name is unknown, there is no
+    ``namespace``, and ``pod`` is the UID as well.
     """
 
     namespace: str
@@ -46,7 +47,7 @@ class Carried(NamedTuple):
     @property
     def full_name(self) -> str:
         """``namespace/pod/name`` in quotes, always on one line."""
-        return json.dumps(f"{self.namespace}/{self.pod}/{self.name}")
+        return json.dumps("/".join(filter(None, (self.namespace, self.pod, self.name))))
 
 
 def carried(answers: NRIPlan, plan: StartedPlan) -> list[Carried]:
@@ -67,14 +68,19 @@ def carried(answers: NRIPlan, plan: StartedPlan) -> list[Carried]:
         if not is_made_up(uid, f"{namespace}/{name}"):
             uids[namespace, name] = uid
     return [
-        Carried(*key, cpus=cpus, mems=mems, own=key in own, runs=runs, uid=uids.get(key[:2], ""))
+        Carried(*key, cpus=cpus, mems=mems, own=key in own, runs=runs, uid=_uid_of(key, uids))
         for key, (cpus, mems, runs) in sets.items()
         if cpus or mems
     ]
 
 
 def _key(match: NRIMatch) -> tuple[str, str, str]:
-    return match["namespace"], match["pod"], match["container"]
+    return match["namespace"], match.get("uid") or match["pod"], match["container"]
+
+
+def _uid_of(key: tuple[str, str, str], uids: Mapping[tuple[str, str], str]) -> str:
+    namespace, pod, _ = key
+    return uids.get((namespace, pod), "") if namespace else pod
 
 
 def _comment(*paragraphs: str) -> str:
@@ -177,13 +183,15 @@ def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: AR
 
 
 _CRICTL = """\
-# move NAMESPACE POD CONTAINER CPUS MEMORY-NODES
+# move NAMESPACE POD CONTAINER CPUS MEMORY-NODES; without a namespace, POD is a UID
 move() {
+    pod=name
+    [ -n "$1" ] || pod=uid
     ids=$(crictl ps --quiet --state running \\
-        --label "io.kubernetes.pod.namespace=$1" --label "io.kubernetes.pod.name=$2" \\
+        ${1:+--label "io.kubernetes.pod.namespace=$1"} --label "io.kubernetes.pod.$pod=$2" \\
         --label "io.kubernetes.container.name=$3")
     if [ -z "$ids" ]; then
-        printf '%s\\n' "not running: $1/$2/$3" >&2
+        printf '%s\\n' "not running: ${1:+$1/}$2/$3" >&2
         return 0
     fi
     for id in $ids; do

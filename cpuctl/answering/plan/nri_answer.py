@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.engine.node import Node
     from cpuctl.nri.model import Answer, RuntimeContainer, Setting
+    from cpuctl.pods.model import StoredPod
 
 _STATIC = "static"
 
@@ -56,7 +57,14 @@ def _running(node: Node, planned: set[str]) -> Iterator[NRIMatch]:
         for each in pod.all_containers:
             shares = node.cpu.state.assigned(uid, each.name) is None
             if uid not in planned and shares and each.kind is not ContainerKind.INIT:
-                yield {"namespace": pod.namespace, "pod": pod.name, "container": each.name}
+                yield _named(pod, each.name)
+
+
+def _named(pod: StoredPod, container: str) -> NRIMatch:
+    # A pod that is only known from a state file has its UID in place of a name.
+    if pod.name == pod.uid:
+        return {"namespace": "", "pod": "", "container": container, "uid": pod.uid}
+    return {"namespace": pod.namespace, "pod": pod.name, "container": container}
 
 
 def _answers(plan: StartedPlan, sharing: list[NRIMatch]) -> Iterator[NRIAnswer]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import named_nodes
 from cpuctl.cpuset import CPUSet
@@ -56,7 +57,7 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
             held = _held(round_, node, pod)
             if held.bit_count() == hints.request:
                 return _bound_to(held, node, policy)
-            return blocked_by_cpus(hints, policy, _usable(node))
+            return blocked_by_cpus(hints, policy, _sizes(node))
         case MemoryHints() as hints:
             return blocked_by_memory(hints, round_.container, pod, node)
         case hints:
@@ -133,21 +134,27 @@ def _sets(usable: frozenset[NodeMask]) -> str:
     return f"{listed}, or one of {more} other sets" if more > 1 else listed
 
 
-def _usable(node: Node) -> list[int]:
-    """Count the CPUs of each NUMA node that are not reserved, the most first."""
+class NodeSize(NamedTuple):
+    """How many CPUs a NUMA node has, and how many of them are not reserved."""
+
+    cpus: int
+    usable: int
+
+
+def _sizes(node: Node) -> list[NodeSize]:
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
     nodes = node.topology.numa_nodes.values()
-    return sorted(((cpus & ~reserved).bit_count() for cpus in nodes), reverse=True)
+    return [NodeSize(cpus.bit_count(), (cpus & ~reserved).bit_count()) for cpus in nodes]
 
 
-def blocked_by_cpus(hints: CPUHints, policy: str, usable: Sequence[int] = ()) -> Blocked:
+def blocked_by_cpus(hints: CPUHints, policy: str, sizes: Sequence[NodeSize] = ()) -> Blocked:
     """Return the rule by which there are no CPU hints, or none that the policy accepts.
 
-    *usable* are the numbers of CPUs of NUMA nodes that are not reserved, the most first, if they are known.
+    *sizes* are those of all NUMA nodes, if they are known.
     """
     if not hints.narrowest:
         return Rule.NOT_ENOUGH, not_enough_cpus(hints.request, sum(hints.free.values()))
-    return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy, usable)
+    return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy, sizes)
 
 
 def not_enough_cpus(request: int, free: int) -> str:
@@ -172,24 +179,44 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     )
 
 
-def _too_wide_for_cpus(hints: CPUHints, policy: str, usable: Sequence[int]) -> Blocked:
+def _too_wide_for_cpus(hints: CPUHints, policy: str, sizes: Sequence[NodeSize]) -> Blocked:
     largest = sorted(hints.free.values(), reverse=True)[: hints.width]
     if hints.reusable + sum(largest) >= hints.request:
         return _bound(hints)
+    if sizes and (reason := _never_free(hints, policy, sizes)):
+        return Rule.WIDTH_FROM_CAPACITY, reason
     wide = "sets of that size" + (", or of as few whole sockets," if hints.socket_rule else "")
     verdict = "rejects what is not preferred" if policy == "restricted" else "accepts it anyway"
     requested, nodes = counted(hints.request, "CPU"), counted(hints.width, "NUMA node")
-    if usable and (most := sum(usable[: hints.width])) < hints.request:
-        return Rule.WIDTH_FROM_CAPACITY, (
-            f"{requested} fit into {nodes} only with the reserved CPUs, which count here, so only {wide} are "
-            f"preferred; without them, {nodes} {'has' if hints.width == 1 else 'have'} at most {most} even "
-            f"when empty, and {policy} {verdict}"
-        )
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{requested} fit into {nodes} when empty, so "
         f"only {wide} are preferred; now {counted(hints.narrowest, 'NUMA node')} are needed, "
         f"and {policy} {verdict}"
     )
+
+
+def _never_free(hints: CPUHints, policy: str, sizes: Sequence[NodeSize]) -> str:
+    """Return why even empty NUMA nodes do not help: reserved CPUs count for the preferred number of nodes."""
+    largest = sorted(sizes, reverse=True)[: hints.width]
+    cpus, most = sum(each.cpus for each in largest), _most_usable(sizes, hints.width)
+    if most >= hints.request:
+        return ""
+    upto = "" if len({each.cpus for each in sizes}) == 1 else "up to "
+    # On other nodes, fewer CPUs may be reserved.
+    kept = cpus - most if sum(each.usable for each in largest) == most else "some"
+    has, prefers = "a NUMA node has", "one node"
+    if hints.width > 1:
+        has, prefers = f"{hints.width} NUMA nodes have", f"{hints.width} nodes"
+    return (
+        f"{has} {upto}{cpus} CPUs, so the kubelet prefers {prefers}"
+        + (", or as few whole sockets" if hints.socket_rule else "")
+        + f"; but {kept} {'is' if kept == 1 else 'are'} reserved, so at most {most} can ever be free there; "
+        + f"{policy} {'rejects what is not preferred' if policy == 'restricted' else 'admits the pod anyway'}"
+    )
+
+
+def _most_usable(sizes: Sequence[NodeSize], count: int) -> int:
+    return sum(sorted((each.usable for each in sizes), reverse=True)[:count])
 
 
 def _bound(hints: CPUHints) -> Blocked:

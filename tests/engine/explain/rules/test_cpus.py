@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules import blocked_by_cpus, not_enough_cpus
+from cpuctl.engine.explain.rules import NodeSize, blocked_by_cpus, not_enough_cpus
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.masks import NodeMask
 from tests.support.changed import changed
@@ -120,11 +120,27 @@ def test_why_no_hint_is_accepted(case: Case) -> None:
 def test_reserved_cpus_count_for_the_preferred_size_but_are_never_free() -> None:
     """A node that is empty is no help then, which the text must not suggest."""
     requested = hints(14, 14, request=16, width=1)
-    rule, why = blocked_by_cpus(requested, "restricted", (14, 14))
+    rule, why = blocked_by_cpus(requested, "restricted", [NodeSize(16, 14)] * 2)
     assert rule is Rule.WIDTH_FROM_CAPACITY
-    assert why.startswith("16 CPUs fit into 1 NUMA node only with the reserved CPUs, which count here, so")
-    assert "1 NUMA node has at most 14 even when empty, and restricted rejects what" in why
-    assert "when empty, so only" in blocked_by_cpus(requested, "restricted", (16, 14))[1]
+    assert why == (
+        "a NUMA node has 16 CPUs, so the kubelet prefers one node; but 2 are reserved, so at most 14 can "
+        "ever be free there; restricted rejects what is not preferred"
+    )
+    full = [NodeSize(16, 16), NodeSize(16, 14)]
+    assert "when empty, so only" in blocked_by_cpus(requested, "restricted", full)[1]
+
+
+def test_several_nodes_may_have_too_few_cpus_that_are_not_reserved() -> None:
+    requested = hints(7, 7, 8, request=16, width=2)
+    sizes = [NodeSize(8, 7), NodeSize(8, 7), NodeSize(8, 8)]
+    assert blocked_by_cpus(requested, "best-effort", sizes)[1] == (
+        "2 NUMA nodes have 16 CPUs, so the kubelet prefers 2 nodes; but 1 is reserved, so at most 15 can "
+        "ever be free there; best-effort admits the pod anyway"
+    )
+    unequal = [NodeSize(16, 10), NodeSize(12, 12)]
+    assert blocked_by_cpus(hints(8, 7, request=14), "best-effort", unequal)[1].startswith(
+        "a NUMA node has up to 16 CPUs, so the kubelet prefers one node; but some are reserved, so at most 12"
+    )
 
 
 def test_whole_sockets_are_preferred_sizes_if_the_policy_aligns_by_socket() -> None:

@@ -17,6 +17,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfigurat
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
+from cpuctl.operations.reservable import reservable_cpus
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_fixes import CASES
 from tests.support.proposals import texts_of
@@ -37,7 +38,7 @@ def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
 
 
 def fix_of(outcome: Any, loaded: LoadedConfiguration) -> str:
-    return suggested_fix(CheckedStart(outcome, MACHINE.info.threads_per_core), loaded)
+    return suggested_fix(CheckedStart(outcome, reservable_cpus(MACHINE, loaded.config, ())), loaded)
 
 
 def followed(config: Config, fix: str) -> Config:

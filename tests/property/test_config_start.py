@@ -21,6 +21,7 @@ from cpuctl.kubelet.validation.later import LATER, NOT_CHECKED
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
 from cpuctl.machine.sources import read_machine
+from cpuctl.operations.reservable import reservable_cpus
 
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 MACHINE = read_machine("synthetic:1s2n4c2t,mem=16Gi")
@@ -126,7 +127,7 @@ def test_a_start_that_fails_is_an_error_with_a_text(
     )
     outcome = check_start(MACHINE.info, kubelet)
     setup = KubeletSetup(version=version, main=None, base_directory="", drop_ins=None, arguments=Arguments())
-    start = CheckedStart(outcome, MACHINE.info.threads_per_core)
+    start = CheckedStart(outcome, reservable_cpus(MACHINE, loaded.config, ()))
     document = check_document(LoadedKubelet(kubelet, loaded, setup), start, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)

@@ -94,6 +94,21 @@ def read_driver_arguments(text: str) -> DriverFlags:
     )
 
 
+def driver_options(text: str) -> Iterator[str]:
+    """Yield a driver's command line as options of ``cpuctl dra``, except those with their defaults."""
+    flags, default = read_driver_arguments(text), DriverFlags()
+    values = {
+        "--cpu-device-mode": (flags.mode, default.mode),
+        "--group-by": (flags.group_by, default.group_by),
+        "--reserved-cpus": (flags.reserved, default.reserved),
+        "--hostname-override": (flags.node, default.node),
+    }
+    for name, (value, usual) in values.items():
+        yield from (name, str(value)) if value != usual else ()
+    switches = (flags.expose_pcie_roots, flags.node_allocatable_mapping)
+    yield from (name for name, on in zip(_SWITCHES, switches, strict=True) if on)
+
+
 def _switch(name: str, text: str) -> bool:
     from cpuctl.golang.conversions import parse_bool
     from cpuctl.golang.text import GoError

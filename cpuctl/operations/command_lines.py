@@ -90,6 +90,19 @@ def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str
     return planning_command(replace(inputs, node=replace(inputs.node, assume_devices=True)), verb)
 
 
+def claims_command(planning: Planning) -> str:
+    """Write the command line that allocates the claims of the same pods or, beside others, shows devices.
+
+    Claims of pods that run already are allocated, which only the explanation takes into account.
+    """
+    from cpuctl.inputs.dra import driver_options
+
+    inputs, beside = planning.inputs, planning.initial.running or planning.initial.texts
+    verb, files = ("slices", []) if beside else ("allocate", _manifests(inputs))
+    node = node_options(inputs.machine, inputs.kubelet, (), {})
+    return shlex.join(["cpuctl", "dra", verb, *node, *driver_options(inputs.node.driver_arguments), *files])
+
+
 def advise_command(planning: Planning) -> str:
     """Write the command line that finds settings for the same pods, if any were named."""
     inputs = planning.inputs

@@ -63,6 +63,11 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("fleet", "list", FLEET, *MISSPELT): ("fleet check --check config,state", NO),
     ("plan", *MACHINE, "-f", CLAIM): ("explain default/web", NO),
     ("dra", "allocate", *MACHINE, "-f", CLAIM, "--reserved-cpus", "0"): ("explain default/web", NO),
+    ("explain", *MACHINE, "-f", CLAIM): ("dra allocate", NO),
+    ("explain", *MACHINE, "-f", CLAIM, "--driver-args", "--group-by=socket --expose-pcie-roots"): (
+        "dra allocate -m fixtures/machines/2s-2numa-32cpu.tar.xz --group-by socket --expose-pcie-roots",
+        NO,
+    ),
     ("plan", *MACHINE, "-f", INVALID): ("pods lint", NO),
     ("explain", *MACHINE, "-f", INVALID): ("pods lint", NO),
     ("explain", *MACHINE, "-T", "web=4/4,1Gi"): ("advise", YES),
@@ -187,7 +192,7 @@ def test_a_failed_start_is_reported_on_stderr(words: tuple[str, ...], cpuctl: Cp
 def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> None:
     stated = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
     assert stated.code == NO
-    assert stated.out.endswith("\n\nNo changes were tried: change the claim's requests, or the devices.\n")
+    assert "\n\nNo changes were tried: change the claim's requests, or the devices.\n\nNext, " in stated.out
     assert "CHANGE" not in stated.out
 
 

@@ -75,8 +75,8 @@ def test_explain_shows_what_is_missing_and_which_claims_hold_it(cpuctl: Cpuctl, 
     assert [
         "default/big",
         "cpus",
-        "dra.cpu",
         "0",
+        "dra.cpu",
         "1",
         "1",
         "1",
@@ -86,12 +86,32 @@ def test_explain_shows_what_is_missing_and_which_claims_hold_it(cpuctl: Cpuctl, 
         "16",
         "default/four",
     ] in lines
-    assert ["default/big", "cpus", "dra.cpu", "1", "1", "1", "1", "14", "10", "of", "10", "-"] in lines
+    assert ["default/big", "cpus", "1", "dra.cpu", "1", "1", "1", "14", "10", "of", "10", "-"] in lines
     document = answer(cpuctl, *words, schema="explanation")
     assert document["decision"]["rule"] == "resourceClaims"
-    assert document["decision"]["why"].startswith(f"the pod stays pending: {BIG}")
+    assert document["decision"]["why"].startswith(BIG)
     assert [each["heldBy"] for each in document["claimDevices"]] == [["default/four"], []]
     assert "remove default/web" in [each["text"] for each in document["suggestions"]]
+
+
+def test_beside_running_pods_the_next_command_shows_what_the_driver_offers(cpuctl: Cpuctl) -> None:
+    """``dra allocate`` does not know what running pods hold."""
+    node = ("-m", "synthetic:2s2n16c2t,mem=64Gi")
+    words = ("-f", "tests/cli/next_steps/claim.yaml", "--pods", "fixtures/resize/running.json")
+    stated = cpuctl("explain", *node, *words, "-q", columns=80)
+    last = stated.out.splitlines()[-1]
+    assert last == "Next, to see what claims can request: cpuctl dra slices -m synthetic:2s2n16c2t,mem=64Gi"
+    assert cpuctl("dra", "slices", *node).code == 0
+
+
+def test_the_devices_fit_a_narrow_terminal(cpuctl: Cpuctl) -> None:
+    words = ("explain", "training", "-q", "-f", "fixtures/dra/claims.yaml", "-m", "synthetic:1s1n2c2t")
+    lines = cpuctl(*words, columns=80).out.splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("Next, ")] == []
+    assert [line.split() for line in lines if line.startswith("CLAIM ")] == [
+        ["CLAIM", "REQUEST", "NODE", "DRIVER", "DEVICES", "MATCH", "FREE"],
+        ["CLAIM", "REQUEST", "NODE", "PER", "DEVICE", "LEFT", "HELD", "BY"],
+    ]
 
 
 def test_individual_cpus_follow_the_drivers_flags(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -24,10 +24,11 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.tables import free_in, is_huge_pages
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Forbidden, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, Pending, Rejected, Undetermined
 from cpuctl.operations.command_lines import (
     advise_command,
     assuming_command,
+    claims_command,
     lint_command,
     planning_command,
 )
@@ -66,7 +67,10 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Return the command that shows what fits, finds settings, adds devices, or lints the broken rules."""
+    """Return the command that shows what fits, finds settings, adds devices, or lints the broken rules.
+
+    For a pod whose claims are not satisfied, it shows what claims can get.
+    """
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)
         return {"next": command} if command else {}
@@ -75,6 +79,8 @@ def _next(planning: Planning, explained: Explained) -> NextPart:
         return {"next": command} if command else {}
     if isinstance(explained.admission.verdict, Rejected) or explained.explanation.unaligned:
         return {"next": planning_command(planning.inputs, ("plan", option_names.CAPACITY))}
+    if isinstance(explained.admission.verdict, Pending):
+        return {"next": claims_command(planning)}
     if not isinstance(explained.admission.verdict, Undetermined):
         return {}
     node = explained.explanation.replay.before

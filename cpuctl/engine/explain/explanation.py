@@ -236,7 +236,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
             why = f"the API server rejects this pod, so it never reaches a kubelet: {'; '.join(refusals)}"
             return Decision(rule=Rule.API_SERVER, why=why)
         case Pending(message=why):
-            return Decision(rule=Rule.CLAIMS, why=f"the pod stays pending: {why}")
+            return Decision(rule=Rule.CLAIMS, why=why)
         case Undetermined(text=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
@@ -54,18 +54,20 @@ def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
     )
 
 
-def devices_table(devices: Iterable[ClaimDevices]) -> Table:
+def devices_table(devices: Sequence[ClaimDevices]) -> Table:
     """Compare available devices with what claims request, in a row per driver and NUMA node."""
     right = ("NODE", "DEVICES", "MATCH", "FREE", "PER DEVICE", "LEFT")
-    names = ("CLAIM", "REQUEST", "DRIVER", *right, "HELD BY")
+    names = ("CLAIM", "REQUEST", "NODE", "DRIVER", *right[1:], "HELD BY")
+    # Requests rarely match devices of two drivers on one node: then these tell the rows apart.
+    rows = {(each["claim"], each["request"], each["numaNode"]) for each in devices}
     return Table(
         tuple(Column(name, "right" if name in right else "left") for name in names),
         tuple(
             (
                 Cell(each["claim"]),
                 Cell(each["request"]),
-                Cell(each["driver"]),
                 Cell("-" if each["numaNode"] is None else str(each["numaNode"])),
+                Cell(each["driver"]),
                 Cell(str(each["devices"])),
                 Cell("?" if each["matching"] is None else str(each["matching"])),
                 Cell(str(each["free"])),
@@ -75,6 +77,8 @@ def devices_table(devices: Iterable[ClaimDevices]) -> Table:
             )
             for each in devices
         ),
+        split=names.index("PER DEVICE"),
+        keys=3 if len(rows) == len(devices) else 4,
     )
 
 

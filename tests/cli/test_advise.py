@@ -374,3 +374,12 @@ def test_the_command_for_a_snippet_names_no_state(cpuctl: Cpuctl) -> None:
     command = next(line for line in found.out.splitlines() if "--snippet" in line)
     assert "--state" not in command
     assert cpuctl(*shlex.split(command.partition(": cpuctl ")[2])).code == 0
+
+
+def test_the_legend_fits_a_narrow_terminal(cpuctl: Cpuctl) -> None:
+    words = ("advise", "-m", "synthetic:1s1n4c,mem=4Gi", "-T", "a=2/2,1Gi", "-q")
+    lines = cpuctl(*words, columns=80).out.splitlines()
+    legend = lines[next(at for at, line in enumerate(lines) if line.startswith("PODS: ")) :]
+    legend = legend[: legend.index("")]
+    assert "LARGEST: " in " ".join(legend)
+    assert [line for line in legend if len(line) > 80] == []

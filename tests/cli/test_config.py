@@ -441,3 +441,10 @@ def test_a_static_memory_manager_does_not_accept_an_empty_reservation(cpuctl: Cp
     assert stated in shown
     assert "as the Memory Manager requires" not in shown
     assert cpuctl("config", "check", *words).code == 3
+
+
+@pytest.mark.parametrize(("form", "limit"), [("table", "11.3Gi"), ("wide", "11882828Ki")])
+def test_the_memory_limit_of_pods_has_the_unit_of_all_memory(form: str, limit: str, cpuctl: Cpuctl) -> None:
+    node = ("-m", "synthetic:1s1n4c,mem=11882828Ki")
+    shown = cpuctl("config", "show", *node, "-q", "-o", form).out
+    assert f"\nMemory limit of all pods: {limit}\n" in shown

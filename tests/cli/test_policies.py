@@ -199,6 +199,23 @@ def test_a_policy_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
     assert "class Koordinator(Policy)" in cpuctl("policies", "show", "koordinator").out
 
 
+@pytest.mark.parametrize("name", ["katalyst", "koordinator", "numa-allocation", "static"])
+def test_a_description_fits_a_narrow_terminal(name: str, cpuctl: Cpuctl) -> None:
+    described, _, code = cpuctl("policies", "show", name, columns=80).out.partition('\n"""')
+    assert code
+    assert [line for line in described.splitlines() if len(line) > 80] == []
+
+
+def test_the_paragraphs_and_lists_of_a_description_remain(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    long = " ".join(["word"] * 20)
+    doc = f"Summary.\n\n    {long}\n\n    - an item {long}\n    "
+    text = MINE.replace("Take the highest numbers.", doc)
+    (tmp_path / "own.py").write_text(text)
+    shown = cpuctl("policies", "show", f"{tmp_path}/own.py:Mine", columns=80).out
+    wrapped = f"{' '.join(['word'] * 16)}\n{' '.join(['word'] * 4)}"
+    assert f"\nSummary.\n\n{wrapped}\n\n- an item {long}\n" in shown
+
+
 def test_a_new_policy_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
     done = cpuctl("policies", "new", "mine.py", cwd=tmp_path)
     assert (done.code, done.out) == (0, "mine.py: try it with cpuctl plan -f PODS --policy mine.py:Mine\n")

@@ -191,8 +191,8 @@ def _meaning() -> Lines:
         "PODS: admitted; 1 NODE: containers with all exclusive CPUs, devices and pinned",
         "memory on one NUMA node; MEMORY: those whose memory is pinned there;",
         "CORES: used by one container only; CROSSED: L3 caches beyond a container's",
-        "first; SHARED: CPUs of all others;",
-        "LARGEST: CPUs (whole cores) of the largest container that would still fit, with 1 byte of memory.",
+        "first; SHARED: CPUs of all others; LARGEST: CPUs (whole cores) of the largest",
+        "container that would still fit, with 1 byte of memory.",
     )
 
 

@@ -113,7 +113,7 @@ def _reservation(
     )
     columns = (Column("RESOURCE"), *(Column(name, "right") for name in _HEADINGS))
     yield Table(columns, rows)
-    yield Lines((*_huge_pages(reservation), *_memory_lines(reservation)))
+    yield Lines((*_huge_pages(reservation), *_memory_lines(reservation, wide=wide)))
 
 
 def _rounded(amount: Amount | None, resource: str, *, wide: bool) -> str:
@@ -139,8 +139,9 @@ def _huge_pages(reservation: answers.Reservation) -> Iterator[Cell]:
             yield Cell(f"Memory in huge pages, which is not allocatable as memory: {byte_text(pages)}")
 
 
-def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
-    yield Cell(f"Memory limit of all pods: {_amount(reservation['podsMemoryLimit'])}")
+def _memory_lines(reservation: answers.Reservation, *, wide: bool) -> Iterator[Cell]:
+    limit = _rounded(reservation["podsMemoryLimit"], "memory", wide=wide)
+    yield Cell(f"Memory limit of all pods: {limit}")
     for item in reservation["reservedMemory"]:
         limits = ", ".join(f"{kind} {_amount(each)}" for kind, each in item["limits"].items())
         yield Cell(f"Reserved memory of NUMA node {item['numaNode']}: {limits}")

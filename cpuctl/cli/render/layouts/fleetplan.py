@@ -46,8 +46,8 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
         yield _table(shown)
         if any("plugin" in pod for pod in shown):
             yield Lines.of(
-                "PLUGIN: how many nodes the scheduler plugin filters out, or whether it agrees with the "
-                "kubelet."
+                "PLUGIN: how many nodes the scheduler plugin filters out, or whether it agrees",
+                "with the kubelet.",
             )
     recorded = [node for node in document["nodes"] if node["source"]]
     if kept := tuple(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
@@ -53,6 +55,23 @@ def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[B
     )
     cells = tuple((Cell(word), Cell(text)) for word, text in rows)
     yield Table((Column("POLICY"), Column(policy["name"])), cells)
-    yield Lines.of(*(document["doc"] or "No description.").splitlines())
+    yield Lines.of(*_description(document["doc"] or "No description."))
     if document["text"]:
         yield Lines.of(*document["text"].rstrip("\n").splitlines())
+
+
+_WIDTH = 80
+
+
+def _description(doc: str) -> Iterator[str]:
+    """Wrap paragraphs whose lines are too long: source code has longer lines than terminals."""
+    for number, paragraph in enumerate(re.split(r"\n{2,}", doc.strip("\n"))):
+        if number:
+            yield ""
+        lines = paragraph.splitlines()
+        # Indented lines, such as those of lists, stay as they are.
+        is_text = not any(line.startswith((" ", "- ", "* ")) for line in lines)
+        if is_text and any(len(line) > _WIDTH for line in lines):
+            yield from wrap(" ".join(lines), _WIDTH, break_long_words=False, break_on_hyphens=False)
+        else:
+            yield from lines

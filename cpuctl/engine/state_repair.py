@@ -17,14 +17,15 @@ from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryNode, MemoryStat
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.memory.restart import restored
-from cpuctl.engine.memory.state import Blocks, MemoryManagerState
+from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.engine.state_checks.cpu_findings import holders, union
-from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR_WITH_PODS
-from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
+from cpuctl.engine.state_checks.findings import REMOVE_ONE
+from cpuctl.engine.state_checks.memory_findings import DriftKind, memory_drift
+from cpuctl.engine.state_checks.memory_misfits import amounts, no_room, pods_to_remove, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_moves import Moves, NotRepaired, first, moved, moves_of
-from cpuctl.phrases import are, byte_text
+from cpuctl.phrases import are
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.records import replace
 
@@ -320,8 +321,6 @@ def _why_pool(old: CPUSet, new: CPUSet, held: CPUSet, policy: StaticPolicy) -> s
 # Nothing is moved: memory stays where it is, whatever a file says. A block that does not fit is a reason not
 # to repair.
 
-_SHOWN = 3
-_REMOVE = f"{DRAIN}, or remove from the node the pods that do not fit, then {REPAIR_WITH_PODS}"
 _RECOMPUTED = "recomputed without the removed entries"
 _REASONS = {
     None: "the totals do not match the entries",
@@ -367,7 +366,8 @@ def repair_memory_state(
         return Repaired(new, tuple(actions))
     again = replayed(new, rules.fresh)
     if again.misfits:
-        return _no_place(again.misfits, owners)
+        removed = pods_to_remove(new, rules.fresh, compares_groups=rules.compares_groups)
+        return NotRepaired(*no_room(again.misfits, removed, owners))
     new = replace(new, machine_state=again.tables)
     verdict = restore(new)
     if isinstance(verdict, MemoryManagerState):
@@ -388,7 +388,7 @@ def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
 def _all_removed(state: MemoryStateFile, why: str) -> Iterator[RepairAction]:
     for uid, containers in sorted(state.entries.items()):
         for name, blocks in sorted(containers.items()):
-            before = _amounts(blocks)
+            before = amounts(blocks)
             yield RepairAction(did=ActionKind.REMOVED, reason=why, pod_uid=uid, container=name, before=before)
 
 
@@ -399,7 +399,7 @@ def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
 
 def _removed(state: MemoryStateFile, owners: Owners) -> Iterator[RepairAction]:
     for uid, name, status in gone(state.entries, owners):
-        before = _amounts(state.entries[uid][name])
+        before = amounts(state.entries[uid][name])
         yield RepairAction(
             did=ActionKind.REMOVED, reason=GONE[status], pod_uid=uid, container=name, before=before
         )
@@ -414,26 +414,10 @@ def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners
             why = "no container of the pod holds any of it: the kubelet never releases it"
         else:
             continue
-        yield RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=_amounts(blocks))
-
-
-def _no_place(misfits: tuple[UnplacedBlock, ...], owners: Owners) -> NotRepaired:
-    shown = "; ".join(
-        f"{_amounts((each.held.block,))} of {owners.name(each.held.uid, each.held.container)}: {each.why}"
-        for each in misfits[:_SHOWN]
-    )
-    more = f" and {len(misfits) - _SHOWN} more" if len(misfits) > _SHOWN else ""
-    return NotRepaired(f"memory held by pods does not fit on this machine: {shown}{more}", _REMOVE)
+        yield RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=amounts(blocks))
 
 
 def _why_not(verdict: str | KubeletFault | Undetermined) -> str:
     if isinstance(verdict, KubeletFault):
         return f"the kubelet crashes in the {verdict.where}: {verdict.why}"
     return verdict.text if isinstance(verdict, Undetermined) else verdict
-
-
-def _amounts(blocks: Blocks) -> str:
-    return ", ".join(
-        f"{byte_text(each.size)} of {each.type} on NUMA node {','.join(map(str, each.numa_affinity))}"
-        for each in blocks
-    )

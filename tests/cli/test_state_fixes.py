@@ -264,6 +264,24 @@ SITUATIONS = [
         running=RUNNING,
     ),
     Situation(
+        "more memory than there is, held by two pods, one of which would fit",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 16 * GIB, 2)},
+            entries={DB: {"server": (block(17 * GIB, 1),)}, WEB: {"app": (block(1 * GIB, 1),)}},
+        ),
+        running=RUNNING,
+    ),
+    Situation(
+        "more memory than there is, held by a pod that is not running",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 16 * GIB, 1)},
+            entries={DB: {"server": (block(4 * GIB),)}, GONE: {"c": (block(17 * GIB, 1),)}},
+        ),
+        running=RUNNING,
+    ),
+    Situation(
         "memory divided differently",
         CPU_STATE,
         group_of_both(14 * GIB, 2 * GIB),
@@ -308,7 +326,6 @@ class Node:
             "drain the node and delete the file": lambda: self._drain(first_file(finding)),
             "drain the node and delete memory_manager_state": lambda: self._drain("memory_manager_state"),
             "drain the node and delete its state files": self._start_anew,
-            "remove from the node the pods that do not fit": self._without_misfits,
         }
         if step in steps:
             steps[step]()
@@ -323,8 +340,13 @@ class Node:
             self._change_flags("$", f" --feature-gates={gate[1]}=true")
         elif step == "remove a pod that has exclusive CPUs from the node":
             self._without(next(iter((self.situation.cpu or CPU_STATE).entries)))
+        elif named := re.fullmatch(r"remove ((?!this|a )\S+(?:, \S+)*) from the node", step):
+            for name in named[1].split(", "):
+                self._without(next(uid for uid, names in NAMES.items() if name in names))
         elif step in ("remove this pod from the node", "delete the pod"):
-            (uid,) = (each for each in (DB, WEB) if each in (finding.get("podUID") or finding["message"]))
+            (uid,) = (
+                each for each in (DB, WEB, GONE) if each in (finding.get("podUID") or finding["message"])
+            )
             self._without(uid)
         else:
             raise AssertionError(step)
@@ -338,11 +360,6 @@ class Node:
         self.pods()
         node = [word for word in self.reported if word not in ("--pods", "running.json")]
         self._run(["checkpoint", "new", *node])
-
-    def _without_misfits(self) -> None:
-        for each in self.ask(VERIFY)["findings"]:
-            if each["code"] == "memory-misfit":
-                self._without(each["podUID"])
 
     def _run(self, words: list[str]) -> None:
         self.tries += 1
@@ -362,8 +379,13 @@ class Node:
 
     def _without(self, uid: str) -> None:
         left = [each for each in self.running if each["metadata"]["uid"] != uid]
-        assert len(left) < len(self.running)
+        assert len(left) < len(self.running) or uid == GONE
         self.pods(*left)
+
+
+NAMES = {
+    each["metadata"]["uid"]: (f"shop/{each['metadata']['name']}", each["metadata"]["uid"]) for each in RUNNING
+}
 
 
 def file_of(finding: Any) -> str:

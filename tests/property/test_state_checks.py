@@ -13,7 +13,8 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
-from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings, memory_drift, replayed
+from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings, memory_drift
+from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
+from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift
+from cpuctl.engine.state_checks.memory_misfits import pods_to_remove, replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
@@ -276,6 +278,43 @@ def memory_state(held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]]) -> M
     again = replayed(empty, fresh)
     assume(not again.misfits)
     return replace(empty, machine_state=again.tables)
+
+
+def without(state: MemoryStateFile, uids: Collection[str]) -> MemoryStateFile:
+    return replace(state, entries={uid: held for uid, held in state.entries.items() if uid not in uids})
+
+
+CROWDS = st.dictionaries(
+    st.sampled_from("pqrstu"),
+    st.dictionaries(
+        st.sampled_from("ab"),
+        st.builds(
+            lambda nodes, size: (MemoryBlock(numa_affinity=nodes, type="memory", size=size),),
+            st.sampled_from([(0,), (1,), (1,), (2, 3), (4,)]),
+            st.integers(1, 9).map(lambda size: size * GIB),
+        ),
+        min_size=1,
+    ),
+    min_size=1,
+)
+
+
+@given(CROWDS)
+def test_the_pods_to_remove_are_enough_and_none_of_them_is_too_many(
+    held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]],
+) -> None:
+    """Every set of pods is tried that is smaller than the proposed one."""
+    fresh = fresh_tables(memory_machine([8 * GIB] * 4), {0: {"memory": GIB}})
+    rules = MemoryRules(fresh=fresh)
+    state = MemoryStateFile(policy_name="Static", machine_state=fresh, entries=held)
+
+    def repairs(uids: Collection[str]) -> bool:
+        return isinstance(repair_memory_state(without(state, uids), rules, UNKNOWN_OWNERS), Repaired)
+
+    removed = pods_to_remove(state, fresh, compares_groups=True)
+    assert bool(removed) == (not repairs(()))
+    assert repairs(removed)
+    assert not any(repairs(some) for count in range(len(removed)) for some in combinations(held, count))
 
 
 DRIFTS = st.tuples(*[st.one_of(st.just(0), st.integers(-MOST_DRIFT, MOST_DRIFT), st.integers(-GIB, GIB))] * 2)

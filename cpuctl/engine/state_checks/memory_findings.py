@@ -16,46 +16,15 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable, named_nodes
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
+from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
-from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, page_bytes, pages_file, wrapped
-from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
+from cpuctl.engine.memory.tables import MEMORY, page_bytes, pages_file, wrapped
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
+from cpuctl.engine.state_checks.memory_misfits import misfit_findings, replayed, size_text
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.phrases import byte_text
-from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
-
-
-class UnplacedBlock(Record):
-    """A block that does not fit, and why; ``missing`` are the bytes in excess, if that is the reason."""
-
-    held: HeldBlock
-    why: str
-    missing: int = 0
-
-
-class Replayed(Record):
-    """Tables with every block charged as far as possible, and the blocks that do not fit."""
-
-    tables: Tables
-    misfits: tuple[UnplacedBlock, ...]
-
-
-def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
-    """Charge all blocks of a state to the tables of a machine with no memory assigned yet."""
-    tables = dict(fresh)
-    tried = [_charged(tables, held) for held in held_blocks(MemoryManagerState.of_file(saved))]
-    return Replayed(tables, tuple(misfit for misfit in tried if misfit))
-
-
-def _charged(tables: Tables, held: HeldBlock) -> UnplacedBlock | None:
-    block, before = held.block, dict(tables)
-    if problem := replay(tables, block):
-        return UnplacedBlock(held, problem)
-    missing = block.size - free_in(before, block.numa_affinity, block.type)
-    return UnplacedBlock(held, "not enough free", missing) if missing > 0 else None
-
 
 MOST_DRIFT = 128 << 20
 """The most by which a reboot changes a NUMA node's memory, in bytes."""
@@ -181,7 +150,6 @@ _MEANINGS = {
     DriftCause.RESERVED: "reservedMemory has changed",
 }
 
-_SHORT = len("1023Mi")
 _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatable"))
 
 
@@ -242,7 +210,7 @@ def block_findings(
         taken = restored(saved, fresh, compares_groups=compares_groups)
         content = isinstance(taken, MemoryManagerState)
         severity = Severity.WARNING if content else Severity.ERROR
-        yield from (_misfit(misfit, owners, severity) for misfit in again.misfits)
+        yield from misfit_findings(saved, fresh, owners, severity, compares_groups=compares_groups)
     elif saved.machine_state.keys() == again.tables.keys():
         off = list(_sums(saved.machine_state, again.tables))
         yield from off
@@ -257,20 +225,6 @@ def _no_tables() -> StateFinding:
         place=StatePlace(MEMORY_FILE),
         message="pods hold memory, but the tables it was allocated from are missing",
         fix=REPAIR,
-    )
-
-
-def _misfit(misfit: UnplacedBlock, owners: Owners, severity: Severity) -> StateFinding:
-    uid, container, block = misfit.held
-    nodes = ", ".join(map(str, block.numa_affinity))
-    missing = f": {_size(misfit.missing)} missing" if misfit.missing else ""
-    return StateFinding(
-        severity=severity,
-        code="memory-misfit",
-        place=StatePlace(MEMORY_FILE, uid, container),
-        message=f"{_size(block.size)} of {block.type} of {owners.name(uid, container)} on NUMA node {nodes}: "
-        f"{misfit.why}{missing}",
-        fix=REMOVE,
     )
 
 
@@ -426,15 +380,9 @@ def _difference(change: DriftDifference, cause: DriftCause) -> str:
         has, lists = ("has no", "lists") if change.after is None else ("has", "does not list")
         return f"{node} {has} {change.resource}, which the file {lists}: {_MEANINGS[cause]}"
     delta = change.after - change.before
-    difference = f"{_size(abs(delta))} {'more' if delta > 0 else 'less'} {change.resource}{what}"
+    difference = f"{size_text(abs(delta))} {'more' if delta > 0 else 'less'} {change.resource}{what}"
     return f"{node} has {difference} than the file says: {_MEANINGS[cause]}"
 
 
 def _amount(amount: int | None) -> str:
     return "" if amount is None else str(amount)
-
-
-def _size(amount: int) -> str:
-    """Write bytes exactly if that is short, otherwise rounded."""
-    exact = str(Quantity.from_value(amount, Format.BINARY_SI))
-    return exact if len(exact) <= _SHORT else byte_text(amount)

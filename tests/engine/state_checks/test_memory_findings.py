@@ -12,11 +12,14 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift, replayed
-from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
+from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift
+from cpuctl.engine.state_checks.memory_misfits import replayed
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
+from tests.support.pods import app
 from tests.support.state_files import GIB
+from tests.support.verifying import pod
 
 REPAIR = "cpuctl checkpoint repair"
 FRESH = {
@@ -125,6 +128,28 @@ def test_too_much_memory_of_a_group() -> None:
     assert finding.message == (
         f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: not enough free: 1Gi missing"
     )
+
+
+def test_memory_that_several_pods_hold_is_missing_once() -> None:
+    """The kubelet has no order among them: not every pod that comes too late has to be removed."""
+    held = {"p": block(3 * GIB, 1), "q": block(6 * GIB, 1), "r": block(GIB, 1), "s": block(PAGE, 0)}
+    entries = {uid: {"c": (each,)} for uid, each in held.items()}
+    (finding,) = found(replace(saved(), entries=entries, machine_state=FRESH))
+    held_by = "q/c 6Gi, p/c 3Gi, r/c 1Gi; removing q is enough"
+    assert finding == StateFinding(
+        severity=Severity.ERROR,
+        code="memory-misfit",
+        place=StatePlace("memory_manager_state"),
+        message=f"pods hold 2Gi more memory on NUMA node 1 than there is for pods: {held_by}",
+        fix=f"remove q from the node, then {REPAIR} --pods FILE",
+    )
+
+
+def test_memory_that_pods_hold_that_are_gone_is_only_to_be_released() -> None:
+    entries = {uid: {"c": (block(6 * GIB, 1),)} for uid in ("p", "q", "r")}
+    state = replace(saved(), entries=entries, machine_state=FRESH)
+    (finding,) = block_findings(state, FRESH, Owners.of([pod("p", app(name="c"))]))
+    assert finding.fix == f"{REPAIR} --pods FILE"
 
 
 def test_only_pod_level_memory_counts_if_there_is_some() -> None:

@@ -11,7 +11,8 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace, limited
-from cpuctl.engine.state_checks.memory_findings import DriftKind, replayed
+from cpuctl.engine.state_checks.memory_findings import DriftKind
+from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
-from cpuctl.engine.state_checks.memory_findings import replayed
+from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
@@ -237,9 +237,10 @@ def test_what_is_done(case: Case) -> None:
 
 
 DRAIN = "drain the node and delete the file"
-REMOVE = (
-    f"{DRAIN}, or remove from the node the pods that do not fit, then cpuctl checkpoint repair --pods FILE"
-)
+
+
+def remove(who: str) -> str:
+    return f"{DRAIN}, or remove {who} from the node, then cpuctl checkpoint repair --pods FILE"
 
 
 TOO_LITTLE = "9Gi of memory on NUMA node 1 of shop/p/a: not enough free"
@@ -248,21 +249,33 @@ NOWHERE = f"0 of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
 
 
 @pytest.mark.parametrize(
-    ("entries", "text"),
+    ("entries", "text", "who"),
     [
         (
             {"p": {"a": (block(9 * GIB, 1), block(GIB, 2))}},
             f"{TOO_LITTLE}; 1Gi of memory on NUMA node 2 of shop/p/a: {NO_NODE}",
+            "shop/p",
         ),
-        ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3)),
-        ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more"),
+        ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3), "shop/q"),
+        ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more", "shop/q"),
+        (
+            # Nothing is left for the third pod; without the second, the first and the third fit.
+            {
+                "p": {"a": (block(4 * GIB, 0),)},
+                "q": {"a": (block(5 * GIB, 0),)},
+                "r": {"a": (block(GIB, 0),)},
+            },
+            "3080Mi of memory missing on NUMA node 0; removing shop/q is enough",
+            "shop/q",
+        ),
     ],
-    ids=["two blocks", "as many as are listed", "more than are listed"],
+    ids=["two blocks", "as many as are listed", "more than are listed", "memory that several hold"],
 )
-def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
+def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text: str, who: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
-    assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
-        f"memory held by pods does not fit on this machine: {text}", REMOVE
+    owners = Owners.of(pod(uid, app(name="a"), app(name="b")) for uid in "pqr")
+    assert repair_memory_state(saved, READ, owners) == NotRepaired(
+        f"memory held by pods does not fit on this machine: {text}", remove(who)
     )
 
 

@@ -16,8 +16,11 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.records import replace
+from tests.capture.node_texts import written as written_tree
 from tests.cli.conftest import ROOT, Cpuctl, Result
+from tests.cli.test_differences import HEAD
 from tests.cli.test_golden import drawn_lines
+from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 from tests.support.state_files import (
     ALL_37,
@@ -261,6 +264,49 @@ def test_without_a_configuration_a_policy_is_only_the_default(checkpoint: Checkp
     shown = checkpoint("verify", "fine", "-m", RECORDED, *V36).out
     assert shown.count('configured policy "none" differs') == 1
     assert "rejected" not in shown
+
+
+def test_without_a_configuration_a_repair_says_the_same_at_its_beginning_and_end(
+    checkpoint: Checkpoint,
+) -> None:
+    """What is not written is not what the last sentence is about."""
+    words = ("repair", "fine", "-m", RECORDED, *V36)
+    changed = answer(checkpoint(*words, "-o", "json"))
+    (refused,) = {each["reason"] for each in changed["files"] if each["outcome"] == "refused"}
+    assert "with the default configuration, it would not start" in refused
+    assert refused.endswith(changed["proof"]["start"]["why"])
+    assert "it would start" not in checkpoint(*words).out
+
+
+def test_a_checksum_of_the_original_content_is_not_repaired_with_it(
+    checkpoint: Checkpoint, directory: Path
+) -> None:
+    file = directory / "fine" / "cpu_manager_state"
+    original = file.read_text()
+    file.write_text(original.replace('"defaultCpuSet":"0,3', '"defaultCpuSet":"0'))
+    assert file.read_text() != original
+    words = ("repair", "fine", *ON_36, *PODS)
+    (changed, _) = answer(checkpoint(*words, "-o", "json", "--write-state", "new"))["files"]
+    assert [each["kind"] for each in changed["actions"]] == ["pool"]
+    assert written(directory) == original
+
+
+def test_a_mounted_disk_without_state_files_is_no_recording(checkpoint: Checkpoint, directory: Path) -> None:
+    """All of the node's files are there, so it is not unknown whether it has state files."""
+    machine = small_machine() | {"var/lib/kubelet/config.yaml": HEAD}
+    written_tree(machine, directory / "disk")
+    for words in (
+        ("repair",),
+        ("migrate", "--to", "1.37", "--kubelet-config", "disk/var/lib/kubelet/config.yaml"),
+    ):
+        nothing = checkpoint(*words, "--root", "disk", *(V36 if words[0] == "repair" else ()), "-q")
+        assert (nothing.code, nothing.out) == (4, "")
+        assert (
+            f"disk: found no state file to {words[0]}\nhint: without state files, the kubelet starts"
+            in nothing.err
+        )
+        recorded = checkpoint(*words, "-m", "disk", *(V36 if words[0] == "repair" else ()), "-q")
+        assert "disk: the state files are not in the recording\n" in recorded.err
 
 
 def test_containers_keep_the_cpus_that_are_still_allowed(checkpoint: Checkpoint, directory: Path) -> None:

@@ -113,7 +113,7 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
-    require_states(case, "repair", on_node_command(("repair",), requested, writes=False))
+    require_states(case, "repair", on_node_command(("repair",), requested, writes=False), inputs.root)
     require_pods_of_node(case, inputs.pods)
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)

@@ -72,7 +72,7 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
     verb = ("migrate", option_names.TO, inputs.kubelet.version)
-    require_states(case, "migrate", on_node_command(verb, inputs, writes=False))
+    require_states(case, "migrate", on_node_command(verb, inputs, writes=False), inputs.root)
     changes, proof = _proven(_all_migrated(case.states, case.reader), case)
     return Migration(changes, case.owners, case.reader, proof, host.kubelet)
 

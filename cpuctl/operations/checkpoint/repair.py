@@ -73,7 +73,7 @@ def repair(case: CheckpointCase) -> Repairs:
     if not isinstance(after.start, Started) and not any(change.refused for change in changes):
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
-            outcome = before.start  # the repaired files are not written
+            outcome, after = before.start, advised(case)  # the repaired files are not written
         of_files = fails_on_files(outcome, case.host.source.info, case.host.kubelet)
         advice = _DRAIN_ALL if of_files else f"{_CORRECT} ({_CHECK}), or {_DRAIN_ALL}"
         reason = _of_start(outcome, "even with repaired state files", advice)
@@ -282,7 +282,11 @@ def _repaired(
         return _refused(state, Refused(result.reason, result.advice))
     unread = state.file_name in before.refusals and not result.actions and not recovered
     text = _written(result.state, case)
-    actions = (*recovered, *result.actions, *_formal(readable, text, unread=unread))
+    formal = _formal(readable, text, unread=unread)
+    if result.actions:
+        # If a repair restores what the checksum was made of, nothing is wrong with the checksum.
+        formal = [each for each in formal if each.did is not ActionKind.CHECKSUM or each.before != each.after]
+    actions = (*recovered, *result.actions, *formal)
     return FileChange(
         file_name=state.file_name, state=readable, text=text if actions else state.text, actions=actions
     )

@@ -26,6 +26,7 @@ from cpuctl.inputs.state_files import (
     read_states,
 )
 from cpuctl.records import Record, replace
+from cpuctl.root_directory import Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,13 +109,26 @@ def may_lack_states(source: MachineSource) -> bool:
     return MADE_BY_KUBELET.isdisjoint(files.names(STATE_DIRECTORY))
 
 
-def require_states(case: CheckpointCase, verb: str, command: str) -> None:
-    """Raise InputError if there are no state files to change; *command* is the one for the node."""
+def require_states(case: CheckpointCase, verb: str, command: str, root: str) -> None:
+    """Raise InputError if there are no state files to change; *command* is the one for the node.
+
+    *root* is the root of the node's own file tree, such as that of a mounted disk, or of a recording.
+    """
     where = case.host.source.origin
-    if lacks_states(case):
+    if lacks_states(case) and not _has_kubelet(root, case.host.kubelet.config.root_dir):
         raise InputError(NO_STATE_FILES, where=where, hint=f"on the node: {command}")
     if not case.states:
         raise no_states(verb, where)
+
+
+def _has_kubelet(root: str, directory: str) -> bool:
+    """Return whether a tree other than this host's has a kubelet's directory: all of its files are there."""
+    if root == "/":
+        return False
+    try:
+        return Root(Path(root)).names(directory) is not None
+    except OSError:
+        return False
 
 
 def no_states(verb: str, where: str) -> InputError:

@@ -32,7 +32,8 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
     fixes = [file["fix"] for file in document["files"] if file["outcome"] == "rejected"]
     # Those of the findings are explained below them.
-    if cells := tuple(placeholder_cells([fix for fix in fixes if fix not in stated])):
+    below = {*placeholder_cells([*stated])}
+    if cells := tuple(each for each in placeholder_cells(fixes) if each not in below):
         yield Lines(cells)
     yield Lines(tuple(_closing(document)))
 

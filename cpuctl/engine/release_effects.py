@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,11 +75,18 @@ Start = Callable[["Kubelet"], "StartResult"]
 class _Outcome(NamedTuple):
     """What happens to a pod, in words, and the part of it that is compared.
 
-    Messages contain amounts that other pods change.
+    Messages contain amounts that other pods change. ``is_exclusive``: it has exclusive CPUs.
     """
 
     text: str
     compared: str
+    is_exclusive: bool = False
+
+    def beside(self, other: _Outcome) -> str:
+        """Return the text; name the shared CPUs of a pod that has exclusive ones on the other side."""
+        if self.is_exclusive or not other.is_exclusive:
+            return self.text
+        return re.sub(f"^{_ADMITTED}", f"{_ADMITTED}, on the shared CPUs", self.text)
 
 
 class _Outcomes(NamedTuple):
@@ -120,7 +128,7 @@ def effects_of(
     pods = sides[0].pods
     pairs = list(zip(outcomes[0].pods, outcomes[1].pods, strict=True))
     effects = [
-        PodEffect(pod.full_name, was.text, becomes.text)
+        PodEffect(pod.full_name, was.beside(becomes), becomes.beside(was))
         for pod, (was, becomes) in zip(pods, pairs, strict=True)
     ]
     # What a difference changes for other pods is undone by another one, such as the default of a gate.
@@ -185,7 +193,9 @@ def _differs(before: _Outcome, after: _Outcome) -> bool:
 
 def _outcome(admission: Admission) -> _Outcome:
     text, verdict = _text(admission), admission.verdict
-    return _Outcome(text, verdict.reason if isinstance(verdict, Rejected) else text)
+    if not isinstance(verdict, Admitted):
+        return _Outcome(text, verdict.reason if isinstance(verdict, Rejected) else text)
+    return _Outcome(text, text, is_exclusive=any(each.exclusive for each in admission.placements))
 
 
 def _text(admission: Admission) -> str:

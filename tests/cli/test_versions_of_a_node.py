@@ -243,6 +243,17 @@ def test_an_upgrade_takes_nothing_from_a_running_pod_with_pod_level_resources(
     assert held["a"]["cpusetMems"] == "0"
 
 
+def test_a_pod_that_loses_its_exclusive_cpus_is_said_to_run_on_shared_ones(ask: Ask, tmp_path: Path) -> None:
+    pod = divided("requests: {cpu: '5', memory: 5Gi}, limits: {cpu: '5', memory: 5Gi}")["p.yaml"]
+    (tmp_path / "p.yaml").write_text(pod)
+    words = ("config", "versions", "-f", "p.yaml", "-T", "web=100m/100m,1Gi")
+    lost = ask(*words, "--from", "1.31", "--to", "1.34").out
+    assert "    1.34: admitted, on the shared CPUs\n" in lost
+    assert "web" not in lost, "it never had exclusive CPUs"
+    won = ask(*words, "--from", "1.34", "--to", "1.31").out
+    assert "    1.34: admitted, on the shared CPUs\n    1.31: admitted: a CPUs" in won
+
+
 def test_without_pods_and_state_files_nothing_is_tried(ask: Ask) -> None:
     document = json.loads(ask(*VERSIONS, "-o", "json").out)
     assert not any("shownByState" in each for each in document["behaviours"])

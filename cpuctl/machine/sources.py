@@ -248,7 +248,8 @@ def _from_directory(path: Path, node: str) -> MachineSource:
         return source
     if len(packed := _packed_in(path)) > 1:
         raise _several(path, packed)
-    raise InputError("no sys/ in this directory", where=str(path), hint=_ACCEPTED)
+    hint = f"did you mean {packed[0]}?" if packed else _ACCEPTED
+    raise InputError("no sys/ in this directory", where=str(path), hint=hint)
 
 
 def _several(path: Path, found: Sequence[Path]) -> InputError:

@@ -133,6 +133,15 @@ def test_directory_with_several_archives_names_them_instead_of_following_their_l
     assert error.value.hint == f"specify one of them, or check all: cpuctl fleet check {directory}"
 
 
+def test_a_directory_with_a_single_archive_names_it(tmp_path: Path) -> None:
+    (tmp_path / "pods.json").write_text("{}")
+    (tmp_path / "node.tar.xz").write_bytes(b"")
+    with pytest.raises(InputError) as error:
+        read_machine(str(tmp_path))
+    assert error.value.message == "no sys/ in this directory"
+    assert error.value.hint == f"did you mean {tmp_path}/node.tar.xz?"
+
+
 def test_a_bad_file_is_reported_with_its_source(tmp_path: Path) -> None:
     root = written(tmp_path)
     (root / "sys/devices/system/cpu/online").write_text("zero")

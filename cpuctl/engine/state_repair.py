@@ -366,8 +366,8 @@ def repair_memory_state(
         return Repaired(new, tuple(actions))
     again = replayed(new, rules.fresh)
     if again.misfits:
-        removed = pods_to_remove(new, rules.fresh, compares_groups=rules.compares_groups)
-        return NotRepaired(*no_room(again.misfits, removed, owners))
+        leaving = pods_to_remove(new, rules.fresh, compares_groups=rules.compares_groups)
+        return NotRepaired(*no_room(again.misfits, leaving, owners))
     new = replace(new, machine_state=again.tables)
     verdict = restore(new)
     if isinstance(verdict, MemoryManagerState):

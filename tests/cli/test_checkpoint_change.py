@@ -272,7 +272,7 @@ def test_without_a_configuration_a_repair_says_the_same_at_its_beginning_and_end
     """What is not written is not what the last sentence is about."""
     words = ("repair", "fine", "-m", RECORDED, *V36)
     changed = answer(checkpoint(*words, "-o", "json"))
-    (refused,) = {each["reason"] for each in changed["files"] if each["outcome"] == "refused"}
+    (refused,) = {each["reason"] for each in changed["files"] if each["outcome"] == "rejected"}
     assert "with the default configuration, it would not start" in refused
     assert refused.endswith(changed["proof"]["start"]["why"])
     assert "it would start" not in checkpoint(*words).out

@@ -26,14 +26,12 @@ WRITING = {
     "migrated": f"checkpoint migrate -q {NODE}/node.tar.xz --to 1.37 --force --write-state {{disk}}",
     "repaired": f"checkpoint repair -q {NODE}/node.tar.xz {ON_36} --pods {NODE}/pods.json"
     " --force --write-state {disk}",
-    "in place": f"checkpoint repair -q {{disk}} {MACHINE} {STATIC} {ON_36} --pods {{disk}}/none.json --yes",
+    "in place": f"checkpoint repair -q {{disk}} {MACHINE} {STATIC} {ON_36} --yes",
 }
 """A command line for everything that writes files, by what it writes."""
 
-STATE = (
-    '{"policyName":"static","defaultCpuSet":"0-1,4-31",'
-    '"entries":{"gone":{"app":"2-3"}},"checksum":2078040389}'
-)
+STATE = '{"policyName":"static","defaultCpuSet":"0-1,4-31","entries":{"web":{"app":"2-3"}},"checksum":1}'
+"""The checksum has to be repaired."""
 REASONS = {
     "full": "no space left on the device",
     "read-only": "the file system is read-only",
@@ -70,7 +68,6 @@ def disk(own_mounts: Forks, tmp_path: Path) -> Path:
     for name in names:
         own_mounts.shell(f"echo mine > {shlex.quote(str(path / name))}")
     own_mounts.shell(f"echo '{STATE}' > {shlex.quote(str(path / 'cpu_manager_state'))}")
-    own_mounts.shell(f'echo \'{{"kind":"List","apiVersion":"v1","items":[]}}\' > {path}/none.json')
     return path
 
 

@@ -1,5 +1,6 @@
 """Findings about an input or a node: one type for every check."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, StrEnum
@@ -74,6 +75,19 @@ class Diagnostic(Record, Generic[PlaceT_co]):
         """Return the same finding about *place*."""
         rest = {**vars(self), "place": place}
         return Diagnostic(**rest)
+
+
+_INSPECTING = re.compile(
+    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|"
+    r"(?:sudo )?cpuctl (?:checkpoint verify|config check|explain)) ?[^;&|]*"
+)
+_MISSING = re.compile(r" --kubelet-(?:args FLAGS|config FILE|version VERSION)(?: |$)")
+"""Placeholders for what an answer lacks: to specify it is the fix."""
+
+
+def only_shows(fix: str) -> bool:
+    """Return whether a command for a finding changes nothing, but shows what to fix."""
+    return _INSPECTING.fullmatch(fix) is not None and not _MISSING.search(fix)
 
 
 AnyDiagnostic = TypeVar("AnyDiagnostic", bound=Diagnostic[object])

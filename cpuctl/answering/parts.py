@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.diagnostics import Diagnostic
+from cpuctl.diagnostics import Diagnostic, only_shows
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -79,15 +79,20 @@ def graded(finding: Diagnostic[object]) -> Graded:
 
 def found(finding: Diagnostic[object]) -> Found:
     """Return a finding's message, and what to do."""
-    return {
+    answer: Found = {
         "expected": finding.expected,
         "detected": finding.detected,
         "message": finding.message,
         "fix": finding.fix,
     }
+    if only_shows(finding.fix):
+        answer["fix"], answer["see"] = "", finding.fix
+    return answer
 
 
 def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) -> None:
     """Add the given options to the commands that findings propose."""
     for finding in findings:
         finding["fix"] = spelt_out(finding["fix"])
+        if command := spelt_out(finding.pop("see", "")):
+            finding["see"] = command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 
 class Pattern(NamedTuple):
@@ -112,6 +112,8 @@ class Found(TypedDict):
     message: str
     fix: str
     """A shell command or an instruction that fixes it; empty if unknown."""
+    see: NotRequired[str]
+    """Instead of a fix: a shell command that changes nothing, but shows what to fix."""
 
 
 class FindingCounts(TypedDict):

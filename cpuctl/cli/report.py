@@ -139,7 +139,7 @@ def _node(machine: str) -> str:
 def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) -> str:
     """Write the command that explains a pod that is not admitted, or shows the notes and fixes."""
     from cpuctl.documents.files import file_argument
-    from cpuctl.exports.answer_text import full_name
+    from cpuctl.exports.answer_text import advice, full_name
     from cpuctl.exports.report_words import findings_of, refused_pods
     from cpuctl.operations.command_lines import planning_command
 
@@ -150,7 +150,7 @@ def _next(document: "Report", planned: PlanningInputs, more: Mapping[str, str]) 
             _as_read(planned, document), ("explain", refused["uid"] if same[1:] else name)
         )
         return f"sudo {command}" if planned.machine == LIVE_MACHINE else command
-    if any(each.finding["fix"] or each.finding["severity"] == "note" for each in findings_of(document)):
+    if any(advice(each.finding) or each.finding["severity"] == "note" for each in findings_of(document)):
         given = {option: file_argument(value) for option, value in more.items() if value}
         words = [word for pair in given.items() for word in pair]
         return f"{planning_command(planned, ('report', *words))} -o wide"

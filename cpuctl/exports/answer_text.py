@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
     from cpuctl.answers.start import KubeletPolicies
-    from cpuctl.answers.values import NamespacedName
+    from cpuctl.answers.values import Found, NamespacedName
 
 
 def mark_of(place: int) -> str:
@@ -34,6 +34,11 @@ _KEEP_OFF = (
     "drain the node, stop the kubelet, delete cpu_manager_state, "
     "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start the kubelet again"
 )
+
+
+def advice(finding: Found) -> str:
+    """Return how to fix what was found or, if that is unknown, the command that shows more about it."""
+    return finding["fix"] or finding.get("see", "")
 
 
 def full_name(each: NamespacedName) -> str:

@@ -51,7 +51,7 @@ class Card(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A finding: its head (severity, name, subject), the problem, and what to do."""
+    """A finding: its head (severity, name, subject), the problem, and what to do, or where to look."""
 
     severity: str
     code: str
@@ -59,6 +59,7 @@ class Fact(NamedTuple):
     message: str
     detail: str = ""
     fix: str = ""
+    see: str = ""
     pod: str = ""
 
 
@@ -303,8 +304,9 @@ def _fact(fact: Fact) -> Markup:
     lines = [element("p", {"class": "head"}, *head), element("p", {}, element("bdi", {}, text(fact.message)))]
     if fact.detail:
         lines.append(element("p", {"class": "muted small"}, element("bdi", {}, text(fact.detail))))
-    if fact.fix:
-        lines.append(element("p", {"class": "small"}, text("Fix: "), element("code", {}, text(fact.fix))))
+    for label, command in (("Fix: ", fact.fix), ("See: ", fact.see)):
+        if command:
+            lines.append(element("p", {"class": "small"}, text(label), element("code", {}, text(command))))
     return element("li", {"class": tone, "data-pod": fact.pod}, joined(lines))
 
 

@@ -13,6 +13,7 @@ from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.diagnostics import SEVERITIES
 from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.exports.answer_text import advice
 from cpuctl.exports.same_cause import findings_of_audit
 from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
@@ -259,7 +260,7 @@ def _of_published(
 
 
 def _finding(check: FleetCheckName, about: str, where: str, finding: AnyFinding) -> NodeFinding:
-    return {
+    answer: NodeFinding = {
         "check": check,
         "severity": finding["severity"],
         "code": finding["code"],
@@ -270,16 +271,22 @@ def _finding(check: FleetCheckName, about: str, where: str, finding: AnyFinding)
         "message": finding["message"],
         "fix": finding["fix"],
     }
+    if "see" in finding:
+        answer["see"] = finding["see"]
+    return answer
 
 
 def _local(finding: NodeFinding, source: str) -> NodeFinding:
     """Phrase a finding as on the node: the row already names the recording."""
-    return {
+    local: NodeFinding = {
         **finding,
         "where": _without_source(finding["where"], source),
         "message": _without_source(finding["message"], source),
         "fix": _without_source(finding["fix"], source),
     }
+    if "see" in finding:
+        local["see"] = _without_source(finding["see"], source)
+    return local
 
 
 def _without_source(text: str, source: str) -> str:
@@ -358,8 +365,8 @@ def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFind
 def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
     first = members[0][1]
     findings = [finding for _, finding in members]
-    fixes = {finding["fix"] for finding in findings}
-    return {
+    fixes = {advice(finding) for finding in findings}
+    answer: FleetFinding = {
         "check": first["check"],
         "severity": first["severity"],
         "code": first["code"],
@@ -373,6 +380,9 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
         "count": len(members),
         "nodes": list(dict.fromkeys(node for node, _ in members)),
     }
+    if "see" in first and len(fixes) == 1:
+        answer["see"] = first["see"]
+    return answer
 
 
 def _unchecked_answer(nodes: Iterable[CheckedNode]) -> list[FleetUnchecked]:

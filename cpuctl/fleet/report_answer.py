@@ -29,7 +29,7 @@ def node_findings(report: Report) -> Iterator[NodeFinding]:
     """Yield the findings on a node, as fleet checks report them."""
     for place in findings_of(report):
         each = place.finding
-        yield {
+        finding: NodeFinding = {
             "check": _CHECKS[place.part],
             "severity": each["severity"],
             "code": each["code"],
@@ -40,6 +40,9 @@ def node_findings(report: Report) -> Iterator[NodeFinding]:
             "message": each["message"],
             "fix": each["fix"],
         }
+        if "see" in each:
+            finding["see"] = each["see"]
+        yield finding
 
 
 def fleet_report_document(

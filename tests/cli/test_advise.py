@@ -348,7 +348,7 @@ def test_without_a_started_kubelet_the_next_command_checks_its_configuration(cpu
     flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=99")
     words = ("--defragment", *FRAGMENTED[:2], *flags, "--pods", "fixtures/fragmented/pods.json")
     document = answer(cpuctl, *words, code=3)
-    assert f"\n  see: {document['next']}\n" in cpuctl("advise", "-q", *words).out
+    assert f"\nNext, to see what to change: {document['next']}\n" in cpuctl("advise", "-q", *words).out
     assert document["next"].startswith("cpuctl config check ")
     assert cpuctl(*shlex.split(document["next"])[1:], "-q").code == 3
 

@@ -236,7 +236,8 @@ def test_the_verdict_is_on_the_changes_that_are_shown(checkpoint: Checkpoint) ->
     assert {each["file"] for each in repaired["proof"]["findings"]} == {"memory_manager_state"}
     shown = checkpoint(*words).out
     assert "\nWith these changes, kubelet 1.36 would not start: [memorymanager]" in shown
-    assert shown.endswith("\nNothing was written, because memory_manager_state cannot be changed safely.\n")
+    because = "because memory_manager_state cannot be changed safely"
+    assert f"\nNothing was written, {because}.\nNext, for memory_manager_state: drain the node and " in shown
 
 
 def test_a_wrong_checksum_of_a_newer_format_is_dropped_with_it(
@@ -428,7 +429,8 @@ def test_files_that_one_reason_keeps_from_being_changed_are_named_together(check
     result = checkpoint("repair", "fine", *ON_36, *NO_POLICY, columns=2000)
     assert result.code == 3
     assert "fine/cpu_manager_state, fine/memory_manager_state: not changed: the kubelet would" in result.out
-    assert result.out.count("fix: correct the configuration first") == 1
+    ending = "\nNext, for cpu_manager_state and memory_manager_state: correct the configuration first:\n"
+    assert result.out.count(ending) == 1
 
 
 @pytest.mark.parametrize("has_other_pods", [True, False])
@@ -494,6 +496,19 @@ def test_a_container_that_holds_too_much_gives_up_what_another_pod_holds(
         if each["holder"]
     ] == [("released", "1,4,9", "1,9", "CPU 4 is also held by another pod, and the container requests 2")]
     assert answer["proof"]["findings"] == []
+
+
+def test_a_command_that_only_shows_more_is_not_called_a_fix(checkpoint: Checkpoint, directory: Path) -> None:
+    """It is labelled alike in lines, in columns and in JSON."""
+    write_pods(directory / "large.json", *RUNNING, pod(GONE, "large", "c", 10, 1))
+    by_node = f"{KUBELET} --topology-manager-policy=single-numa-node"
+    words = ("verify", "fine", "-m", MACHINE, "--kubelet-args", by_node, *V36, "--pods", "large.json")
+    found = answer(checkpoint(*words, "-o", "json"))["findings"]
+    (rejected,) = (each for each in found if each["code"] == "rejected-again")
+    assert rejected["fix"] == ""
+    assert rejected["see"].startswith("cpuctl explain shop/large ")
+    assert f"\n  see: {rejected['see']}\n" in checkpoint(*words).out
+    assert f"see: {rejected['see']}" in checkpoint(*words, "-o", "wide", columns=2000).out
 
 
 def test_pods_that_fit_only_on_an_empty_node_are_said_to(checkpoint: Checkpoint, directory: Path) -> None:

@@ -81,8 +81,8 @@ def test_if_the_kubelet_rejects_its_state_a_command_shows_what_to_change(
     words = ("-m", "fixtures/kubeadm/node7.tar.xz", "--kubelet-version", "1.35", "-T", "a=2/2,1Gi")
     static = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
     answer = cpuctl(*command.split(), *words, *static, "-q", columns=80)
-    (line,) = (line for line in answer.out.splitlines() if line.startswith("  see: "))
-    requested = cpuctl(*shlex.split(line.removeprefix("  see: cpuctl ")), "-q")
+    *_, line = answer.out.splitlines()
+    requested = cpuctl(*shlex.split(line.removeprefix("Next, to see what to change: cpuctl ")), "-q")
     assert (answer.code, requested.code) == (3, 3)
     assert 'the file was written with policy "none"' in requested.out
     assert "  fix: configure policy none, or\n    cpuctl checkpoint repair " in requested.out

@@ -439,7 +439,8 @@ def test_the_next_check_is_of_the_same_state_files(tmp_path: Path, cpuctl: Cpuct
     assert f"  fix: cpuctl config check {given} --kubelet-args FLAGS\n" in checked
     machine = "fixtures/machines/2s-8numa-64cpu.tar.xz"
     verified = cpuctl("checkpoint", "verify", str(repaired), "-m", machine, "-q").out
-    assert f"  see: cpuctl config check -m {machine} --state {repaired}\n" in verified
+    following = f"cpuctl config check -m {machine} --state {repaired}"
+    assert verified.endswith(f"Next, to see what is known: {following}\n")
 
 
 @pytest.mark.parametrize("copies", ["max", "3"])

@@ -320,7 +320,7 @@ def test_a_side_that_does_not_start_has_its_command(sides: tuple[str, str], cpuc
     shown = cpuctl("plan", "-q", *node, "--compare", *sides).out
     for name in ("a", "b"):
         command = document[name]["next"]
-        assert f"\n  see: {command}\n" in shown
+        assert f"\nNext, to see what to change on side {name.upper()}: {command}\n" in shown
         assert command.startswith("cpuctl checkpoint verify ")
         checked = cpuctl(*shlex.split(command)[1:], "-q", "-o", "json")
         assert checked.code == 3

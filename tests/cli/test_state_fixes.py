@@ -14,7 +14,7 @@ import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.cli.render.findings import fix_label
+from cpuctl.exports.answer_text import advice
 from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl
 from tests.support.proposals import not_run
@@ -395,7 +395,7 @@ def file_of(finding: Any) -> str:
 
 def first_file(finding: Any) -> str:
     """Return the name of the file that must be fixed first, or else the finding's file."""
-    reported = re.match(r"(\w+) first: ", finding["fix"])
+    reported = re.match(r"(\w+) first: ", advice(finding))
     return reported[1] if reported else file_of(finding)
 
 
@@ -408,7 +408,7 @@ def ways(fix: str) -> Iterator[list[str]]:
 def found_in(situation: Situation, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl) -> list[Any]:
     """Return the findings on state files that have a fix."""
     findings = Node(situation, directory, cpuctl).ask(asks)["findings"]
-    return [each for each in findings if each["fix"] and STATE_FILE.fullmatch(file_of(each))]
+    return [each for each in findings if advice(each) and STATE_FILE.fullmatch(file_of(each))]
 
 
 @pytest.mark.parametrize("asks", [VERIFY, CONFIG], ids=" ".join)
@@ -418,12 +418,12 @@ def test_each_proposed_fix_repairs_the_finding(
 ) -> None:
     found = found_in(situation, asks, tmp_path / "found", cpuctl)
     for number, finding in enumerate(found):
-        for other, way in enumerate(ways(finding["fix"])):
+        for other, way in enumerate(ways(advice(finding))):
             node = Node(situation, tmp_path / f"{number}-{other}", cpuctl)
             for step in way:
                 node.do(step, finding)
             after = node.ask(asks)
-            if fix_label(finding["fix"]) == "see":
+            if "see" in finding:
                 continue  # it shows the reason, and changes nothing
             left = {(each["code"], file_of(each)): each["severity"] for each in after["findings"]}
             assert (finding["code"], file_of(finding)) not in left, (way, after)
@@ -437,7 +437,7 @@ def test_every_fix_of_a_state_file_is_tested(tmp_path: Path, cpuctl: Cpuctl) -> 
         (each["code"], fix)
         for number, situation in enumerate(SITUATIONS)
         for each in found_in(situation, VERIFY, tmp_path / str(number), cpuctl)
-        for fix in bare(each["fix"])
+        for fix in bare(advice(each))
     }
     assert not_run(["cpuctl/engine/state_checks"], run) == []
 

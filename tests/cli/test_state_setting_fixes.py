@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from cpuctl.exports.answer_text import advice
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_fixes import HEAD, done
 from tests.support.proposals import not_run
@@ -47,7 +48,7 @@ class Configured:
 
     def follow(self, finding: Any) -> None:
         """Apply a fix; if it says to check the configuration, apply what that check proposes."""
-        fix = finding["fix"]
+        fix = advice(finding)
         self.followed.add((finding["code"], re.sub(" -m .*", "", fix)))
         if fix.startswith("cpuctl config check "):
             found = self.call(*shlex.split(fix)[1:])["findings"]

@@ -161,8 +161,8 @@ def unconfigured(tmp_path: Path) -> Path:
     ("words", "following"),
     [
         (("config", "check", "-m", "node"), f"  fix: {CHECK} --kubelet-config FILE"),
-        (("checkpoint", "verify", "node"), f"  see: {CHECK}"),
-        (("checkpoint", "repair", "node"), f"  see: {CHECK}"),
+        (("checkpoint", "verify", "node"), f"Next, to see what is known: {CHECK}"),
+        (("checkpoint", "repair", "node"), f"Next, to see what is known: {CHECK}"),
     ],
 )
 def test_without_a_configuration_the_start_on_state_files_is_unknown(
@@ -187,7 +187,8 @@ def test_without_a_configuration_no_file_is_repaired(unconfigured: Path, cpuctl:
     shown = cpuctl("checkpoint", "repair", "node", *RELEASE, "-q", cwd=unconfigured, columns=300)
     assert shown.code == 3
     assert f"not changed: whether the kubelet would start is unknown: {NO_CONFIGURATION}" in shown.out
-    assert "  fix: cpuctl checkpoint repair node --kubelet-version 1.36 --kubelet-config FILE\n" in shown.out
+    command = "cpuctl checkpoint repair node --kubelet-version 1.36 --kubelet-config FILE"
+    assert f"\nNext, for cpu_manager_state: {command}\n" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -396,7 +396,7 @@ def test_an_unrecorded_cpu_topology_is_reported_by_every_command(
     lines = stated("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()
     assert next(line.split() for line in lines if line.startswith("cpu ")) == ["cpu", "?", "500m", *"00??"]
     (planned,) = (line for line in stated("plan", "-T", "a=2/2,1Gi").splitlines() if "config check" in line)
-    assert planned.startswith("  see: cpuctl config check -m ")
+    assert planned.startswith("Next, to see what is known: cpuctl config check -m ")
 
 
 def test_a_fleet_does_not_count_what_is_not_recorded(cpuctl: Cpuctl, missing: Callable[[str], str]) -> None:

@@ -103,12 +103,12 @@ def test_a_state_file_in_the_way_is_verified_with_the_pods(cpuctl: Cpuctl, tmp_p
     assert cpuctl("plan", *node, "-T", "a=4/4,64Mi", "--write-state", state).code == 0
     changed = (*node, "--kubelet-args", "--reserved-cpus=0-3", "--state", state, "--pods", pods)
     result = cpuctl("config", "versions", *changed, "--from", "1.32", "--to", "1.35")
-    command = next(line for line in result.out.splitlines() if line.startswith("  see: "))
-    assert command.startswith(f"  see: cpuctl checkpoint verify {state} ")
+    command = result.out.splitlines()[-1]
+    assert command.startswith(f"Next, to see what to change: cpuctl checkpoint verify {state} ")
     assert command.endswith(f"--pods {pods}")
     (tmp_path / "s" / "actuated_pods_state").write_text("{")
     crashed = cpuctl("config", "versions", *node, "--state", state, "--from", "1.33", "--to", "1.34")
-    assert f"  see: cpuctl checkpoint verify {state} " in crashed.out
+    assert f"\nNext, to see what to change: cpuctl checkpoint verify {state} " in crashed.out
 
 
 def test_running_pods_are_all_rejected_while_nothing_is_cleaned_up(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def spell_out_commands(
     findings = document["proof"]["findings"] if document["proof"] else []
     spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
     stated = any(file["outcome"] == "rejected" for file in document["files"]) or any(
-        each["fix"] for each in findings
+        each["fix"] or "see" in each for each in findings
     )
     if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not stated:
         document["next"] = spelt_out(CONFIG_CHECK)

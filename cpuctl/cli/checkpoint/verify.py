@@ -86,9 +86,10 @@ def verify(
     print_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.answering.metrics import add_verdict_metrics
+        from cpuctl.exports.answer_text import advice
 
         if document["start"]["outcome"] != "Started":
-            fixes = (each["fix"] for each in document["findings"] if each["fix"])
+            fixes = filter(None, map(advice, document["findings"]))
             report_failed_start(document["start"], next(fixes, ""))
         add_verdict_metrics(document)
     emit(document, style)

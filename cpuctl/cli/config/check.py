@@ -109,10 +109,11 @@ def _with_flags(document: "ConfigCheck", inputs: CheckpointInputs, sources: Sour
     if UNKNOWN_FLAGS not in sources.entries:
         return ""
 
+    from cpuctl.exports.answer_text import advice
     from cpuctl.operations.command_lines import CONFIG_CHECK, checkpoint_commands
 
     command = checkpoint_commands(inputs)(f"{CONFIG_CHECK} {option_names.KUBELET_ARGS} FLAGS")
-    return "" if any(command == each["fix"] for each in document["findings"]) else command
+    return "" if any(command == advice(each) for each in document["findings"]) else command
 
 
 def _is_clean(document: "ConfigCheck", *, strict: bool) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.diagnostics import only_shows
+from cpuctl.exports.answer_text import advice
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ def _object(named: LintedObject | None) -> str:
     return f"{named['kind']} {namespace}{named['name']}".strip()
 
 
+def _fix(each: Finding) -> str:
+    return each["fix"] or (f"see: {each['see']}" if "see" in each else "")
+
+
 CONFIGURATION: Form[ConfigFinding] = Form(
     prefix=lambda each: (each["severity"], each["where"] or "", each["setting"] or ""),
     columns={
@@ -69,7 +75,7 @@ CONFIGURATION: Form[ConfigFinding] = Form(
         "EXPECTED": lambda each: each["expected"],
         "DETECTED": lambda each: each["detected"],
         "MESSAGE": lambda each: each["message"],
-        "FIX": lambda each: each["fix"],
+        "FIX": _fix,
     },
 )
 FILES: Form[FileFinding] = Form(
@@ -81,7 +87,7 @@ FILES: Form[FileFinding] = Form(
         "EXPECTED": lambda each: each["expected"],
         "DETECTED": lambda each: each["detected"],
         "MESSAGE": lambda each: each["message"],
-        "FIX": lambda each: each["fix"],
+        "FIX": _fix,
     },
 )
 NODE: Form[NodeFinding] = Form(
@@ -93,7 +99,7 @@ NODE: Form[NodeFinding] = Form(
         "EXPECTED": lambda each: each["expected"],
         "DETECTED": lambda each: each["detected"],
         "MESSAGE": lambda each: each["message"],
-        "FIX": lambda each: each["fix"],
+        "FIX": _fix,
     },
     detail=lambda each: f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})",
 )
@@ -108,41 +114,49 @@ MANIFESTS: Form[ManifestFinding] = Form(
         "OBJECT": lambda each: _object(each["object"]),
         "MESSAGE": lambda each: each["message"],
         "NOTE": lambda each: each["note"],
-        "FIX": lambda each: each["fix"],
+        "FIX": _fix,
     },
     note=lambda each: each["note"],
 )
 
 
 def findings_block(
-    findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool, place: str = ""
+    findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool, place: str = "", ends: bool = True
 ) -> Block:
     """Lay findings out, as lines or as a table; *place* is where fixes apply, as in ``on the node``."""
-    return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form, place)))
+    return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form, place, ends=ends)))
 
 
-def finding_lines(findings: Sequence[FindingT], form: Form[FindingT], place: str = "") -> Iterator[Cell]:
+def finding_lines(
+    findings: Sequence[FindingT], form: Form[FindingT], place: str = "", *, ends: bool = True
+) -> Iterator[Cell]:
     """Write a line for every finding, and one for the fix if it is known.
 
-    The last lines explain the placeholders.
+    The last lines are how to fix several of them, and what placeholders mean, unless the answer *ends* with
+    that elsewhere.
     """
-    fixes = [each["fix"] or "" for each in findings]
-    repair = _of_several(fixes)
+    repair = _of_several([advice(each) for each in findings])
     for each in findings:
         text = ": ".join(filter(None, (*form.prefix(each), each["message"])))
         yield Cell(text + form.detail(each), STYLES[each["severity"]])
         if note := form.note(each):
             yield Cell(f"  note: {note}")
-        if each["fix"] and each["fix"] != repair:
-            yield from fix_cells(each["fix"], fix_label(each["fix"], place))
-    if repair:
+        if (text := advice(each)) and text != repair:
+            yield from fix_cells(text, fix_label(text, place))
+    if ends:
+        yield from repair_cells(findings, place)
+        yield from placeholder_cells([advice(each) for each in findings])
+
+
+def repair_cells(findings: Sequence[Finding], place: str = "") -> Iterator[Cell]:
+    """Write how to fix what several findings report, if a command does."""
+    if repair := _of_several([advice(each) for each in findings]):
         yield from fix_cells(repair, f"Next, to repair the state files {place}".rstrip(), indent="")
-    yield from placeholder_cells(fixes)
 
 
 def fix_label(fix: str, place: str = "") -> str:
     """Return what precedes a fix; *place* is where it applies, empty for here."""
-    label = "see" if _INSPECTING.fullmatch(fix) else "fix"
+    label = "see" if only_shows(fix) else "fix"
     return f"{label}, {place}" if place else label
 
 
@@ -153,11 +167,6 @@ def _of_several(fixes: Sequence[str]) -> str:
 
 
 _REPAIR = "cpuctl checkpoint repair"
-_INSPECTING = re.compile(
-    r"(?:cat|grep|crictl inspect|kubectl -n \S+ get|cpuctl (?:checkpoint verify|config check|explain)) ?"
-    r"[^;&|]*"
-)
-"""Commands that change nothing, but show what to fix."""
 _COMMAND = r"(?:sudo )?cpuctl "
 _BEFORE_COMMAND = rf"(?<=[:,;]) ((?:or |then )?)(?={_COMMAND})"
 

@@ -81,5 +81,6 @@ def _findings(report: FleetReport) -> Iterator[Fact]:
             message=each["message"],
             detail=f"on {counted(len(each['nodes']), 'node')}: {', '.join(each['nodes'])}",
             fix=each["fix"],
+            see=each.get("see", ""),
             pod=" ".join(each["nodes"]),
         )

@@ -138,6 +138,7 @@ def _findings(report: Report) -> Iterator[Fact]:
             message=each["message"],
             detail=", ".join(compared),
             fix=each["fix"],
+            see=each.get("see", ""),
             pod=pod,
         )
 

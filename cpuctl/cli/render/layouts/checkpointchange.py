@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
-from cpuctl.exports.answer_text import WHOLE_POD, pod_name
+from cpuctl.cli.render.tables.start import next_of_start
+from cpuctl.diagnostics import only_shows
+from cpuctl.exports.answer_text import WHOLE_POD, advice, pod_name
 from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
@@ -21,21 +23,36 @@ _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the 
 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
     """Lay out a change; wide shows whole UIDs."""
-    stated = {each["fix"] for each in document["proof"]["findings"]} if document["proof"] else set()
-    for alike in _with_one_reason(document["files"]):
-        yield Lines(tuple(_headline(alike, stated)))
+    stated = {advice(each) for each in document["proof"]["findings"]} if document["proof"] else set()
+    groups = list(_with_one_reason(document["files"]))
+    unstated = [each for each in groups if each[0]["outcome"] == "rejected" and each[0]["fix"] not in stated]
+    # A single fix is the last line; those of the findings are below them.
+    inline = unstated if len(unstated) > 1 else []
+    for alike in groups:
+        yield Lines(tuple(_headline(alike, fixable=alike in inline)))
         file = alike[0]
         if file["actions"]:
             yield _actions(file, wide=wide)
         if file["losses"]:
             yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
-    fixes = [file["fix"] for file in document["files"] if file["outcome"] == "rejected"]
-    # Those of the findings are explained below them.
-    below = {*placeholder_cells([*stated])}
-    if cells := tuple(each for each in placeholder_cells(fixes) if each not in below):
-        yield Lines(cells)
-    yield Lines(tuple(_closing(document)))
+    explained = {*placeholder_cells([*stated])}
+    meanings = [
+        each for each in placeholder_cells([files[0]["fix"] for files in unstated]) if each not in explained
+    ]
+    if inline and meanings:
+        yield Lines(tuple(meanings))
+    last = [] if inline else [*(cell for files in unstated for cell in _next_fix(files)), *meanings]
+    yield Lines((*_closing(document), *last))
+
+
+def _next_fix(files: Sequence[answers.ChangedFile]) -> Iterator[Cell]:
+    """Write the only fix of files that are not changed."""
+    fix = files[0]["fix"]
+    what = f"for {' and '.join(file['file'] for file in files)}"
+    if only_shows(fix):
+        what = "to see why and what would help" if " explain " in fix else "to see what to change"
+    yield from fix_cells(fix, f"Next, {what}", indent="")
 
 
 def _with_one_reason(files: Sequence[answers.ChangedFile]) -> Iterator[list[answers.ChangedFile]]:
@@ -47,15 +64,15 @@ def _with_one_reason(files: Sequence[answers.ChangedFile]) -> Iterator[list[answ
     yield from groups.values()
 
 
-def _headline(files: Sequence[answers.ChangedFile], stated: Collection[str]) -> Iterator[Cell]:
-    """Write what becomes of files that are alike; advice that a finding below repeats is *stated* there."""
+def _headline(files: Sequence[answers.ChangedFile], *, fixable: bool) -> Iterator[Cell]:
+    """Write what becomes of files that are alike, and their fix unless it is below."""
     file = files[0]
     name = ", ".join(each["source"] or each["file"] for each in files)
     match file["outcome"]:
         case "rejected":
             result = "not changed" if file["source"] else "not created"
             yield Cell(f"{name}: {result}: {file['reason']}", "red")
-            if file["fix"] not in stated:
+            if fixable:
                 yield from fix_cells(file["fix"], fix_label(file["fix"]))
         case "unchanged":
             yield Cell(f"{name}: nothing to change")
@@ -113,13 +130,13 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
         named = f"{premise}{who}"
         yield Cell(*start_word(proof["start"], f"{named[0].upper()}{named[1:]}"))
         yield from finding_lines(proof["findings"], FILES)
-    if document["outcome"] != "Changed" and (check := document.get("next")):
-        yield Cell(f"  see: {check}")
     for running in document["kubelets"]:
         yield Cell(
             f"{running['name']} runs here (process {running['pid']}): stop it before using --yes", "yellow"
         )
     yield from _written(document)
+    if proof is not None and document["outcome"] != "Changed" and (check := document.get("next")):
+        yield next_of_start(proof["start"], check)
 
 
 def _copies(command: str) -> Iterator[Cell]:

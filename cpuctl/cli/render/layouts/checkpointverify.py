@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
-from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
+from cpuctl.cli.render.findings import (
+    FILES,
+    findings_block,
+    placeholder_cells,
+    repair_cells,
+    start_counts_text,
+)
 from cpuctl.cli.render.tables.checkpoint import file_line
-from cpuctl.cli.render.tables.start import kubelet_name, verdict_cell
+from cpuctl.cli.render.tables.start import kubelet_name, next_of_start, verdict_cell
+from cpuctl.exports.answer_text import advice
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence
 from cpuctl.option_names import KUBELET_VERSION
 from cpuctl.phrases import byte_text
@@ -35,17 +42,21 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
         yield Lines(
             (Cell("Nothing was checked: there are no state files. The kubelet writes new ones.", "yellow"),)
         )
-    yield Lines((verdict, *([Cell(f"  see: {check}")] if check else [])))
+    yield Lines((verdict,))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Rejected", "KubeletFault"):
         yield Lines.of("State files: not checked, because the kubelet exits before reading them")
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
+    repair = () if wide else tuple(repair_cells(findings))
     if findings:
-        yield findings_block(findings, FILES, wide=wide)
+        yield findings_block(findings, FILES, wide=wide, ends=not repair)
     failed = any(each["severity"] == "error" for each in document["findings"] if _is_verdict(each))
     yield Lines.of(start_counts_text(document["summary"], start, stated=failed))
+    if last := (*repair, *([next_of_start(start, check)] if check else [])):
+        fixes = map(advice, findings if repair else [])
+        yield Lines((*last, *placeholder_cells([check, *fixes])))
     if _lacks_files(document) and (machine is None or machine["value"] != "live"):
         yield next_line("on the node", f"sudo cpuctl checkpoint verify{_of_given_release(document)}")
 
@@ -63,11 +74,11 @@ def _lacks_files(document: answers.CheckpointVerify) -> bool:
 
 def _is_verdict(finding: answers.StateFinding) -> bool:
     """Return whether a finding only repeats that the kubelet does not start because of its settings."""
-    return not finding["file"] and finding["fix"].startswith("cpuctl config check")
+    return not finding["file"] and advice(finding).startswith("cpuctl config check")
 
 
 def _check(document: answers.CheckpointVerify) -> str:
-    return next((each["fix"] for each in document["findings"] if _is_verdict(each)), "")
+    return next((advice(each) for each in document["findings"] if _is_verdict(each)), "")
 
 
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:

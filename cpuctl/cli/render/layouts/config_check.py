@@ -10,12 +10,14 @@ from cpuctl.cli.render.findings import (
     CONFIGURATION,
     findings_block,
     fix_cells,
+    fix_label,
     placeholder_cells,
+    repair_cells,
     start_counts_text,
 )
 from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_cell
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.exports.answer_text import advice, shared_sentence
 from cpuctl.phrases import counted, named
 
 if TYPE_CHECKING:
@@ -31,14 +33,19 @@ def blocks(document: ConfigCheck, *, wide: bool, alone: bool = True) -> Iterator
     stated = (
         [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     )
-    fixes = (cell for each in stated if each["fix"] for cell in fix_cells(each["fix"]))
-    meanings = placeholder_cells([each["fix"] or "" for each in stated])
+    texts = [text for each in stated if (text := advice(each))]
+    fixes = (cell for text in texts for cell in fix_cells(text, fix_label(text)))
+    meanings = placeholder_cells(texts)
     yield Lines((*_verdict(document, wide=wide, alone=alone), *fixes, *meanings))
-    if findings := [each for each in document["findings"] if each not in stated]:
-        yield findings_block(findings, CONFIGURATION, wide=wide)
+    findings = [each for each in document["findings"] if each not in stated]
+    repair = () if wide else tuple(repair_cells(findings))
+    if findings:
+        yield findings_block(findings, CONFIGURATION, wide=wide, ends=not repair)
     failed = any(each["severity"] == "error" for each in stated)
     counts = start_counts_text(document["summary"], document["start"], stated=failed)
     yield Lines.of(counts, _unchecked(document, wide=wide))
+    if repair:
+        yield Lines((*repair, *placeholder_cells([advice(each) for each in findings])))
     if command := document.get("next"):
         yield Lines((next_cell("with the kubelet's flags", command), *placeholder_cells([command])))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
-from cpuctl.cli.render.tables.start import kubelet_name, remedy_cells
+from cpuctl.cli.render.tables.start import kubelet_name, next_of_start, remedy_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.phrases import counted
 
@@ -36,7 +36,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
         yield Lines((*map(Cell, last), *_next(document)))
     else:
         why = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
-        yield Lines.of(why, *unseen)
+        yield Lines((*map(Cell, (why, *unseen)), *_next(document)))
 
 
 def _changes(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Block]:
@@ -62,15 +62,9 @@ def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
     one, other = document["start"]["from"], document["start"]["to"]
     if one["outcome"] == "Undetermined" == other["outcome"] and one["why"] == other["why"]:
         yield Cell(*start_word(one, "Either kubelet"))
-        if command := document.get("next"):
-            yield Cell(f"  see: {command}")
         return
-    checked = "to" if "fix" not in other and other["outcome"] != "Started" else "from"
     for side in _SIDES:
         yield from _start(document, side)
-        failed = document["start"][side]["outcome"] != "Started"
-        if failed and side == checked and (command := document.get("next")):
-            yield Cell(f"  see: {command}")
 
 
 def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Iterator[Cell]:
@@ -257,10 +251,15 @@ def _legend(document: answers.ComparedVersions, *, wide: bool) -> Iterator[str]:
         yield "Not verified: known from source code or documentation, not from recordings of a kubelet."
 
 
-def _next(document: answers.ComparedVersions) -> Iterator[Cell]:
-    """Return the next command if both kubelets start; else it is shown below the start."""
-    starts = document["start"]
-    if all(starts[side]["outcome"] == "Started" for side in _SIDES) and (command := document.get("next")):
+def _next(document: answers.ConfigVersions) -> Iterator[Cell]:
+    """Return the next command: the check of the new kubelet if it does not start, else of the old one."""
+    if not (command := document.get("next")):
+        return
+    starts = [document["start"][side] for side in reversed(_SIDES)]
+    failed = [start for start in starts if start["outcome"] != "Started" and "fix" not in start]
+    if failed:
+        yield next_of_start(failed[0], command)
+    else:
         yield next_cell("to check the state files on the node", command)
 
 

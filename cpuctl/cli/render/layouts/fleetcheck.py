@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.fleetlist import error_text, hint_lines, record_again, unreadable_hints
+from cpuctl.exports.answer_text import advice
 from cpuctl.fleet.varying_text import VARIES, kind_of
 from cpuctl.phrases import counted, few
 
@@ -104,14 +105,14 @@ def _fix(finding: FleetFinding, nodes: Mapping[str, CheckedNode]) -> _Fix:
 
     On one node alone, it may name processes and groups that others do not have.
     """
-    if finding["fix"]:
+    if text := advice(finding):
         of_one = len(finding["nodes"]) == 1 and finding["check"] != "config"
-        return _Fix(finding["fix"], finding["nodes"][0] if of_one else "")
+        return _Fix(text, finding["nodes"][0] if of_one else "")
     kind = kind_of(finding)
     for name in filter(nodes.__contains__, finding["nodes"][:_NODES_TRIED]):
         for each in nodes[name]["findings"]:
-            if each["fix"] and each["code"] == finding["code"] and kind_of(each) == kind:
-                return _Fix(each["fix"], name)
+            if advice(each) and each["code"] == finding["code"] and kind_of(each) == kind:
+                return _Fix(advice(each), name)
     return _Fix("")
 
 

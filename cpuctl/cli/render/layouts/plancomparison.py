@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.held import kept_by_rejected, kept_cpus
-from cpuctl.cli.render.tables.start import remedy_cells
+from cpuctl.cli.render.tables.start import next_of_start, remedy_cells
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
 from cpuctl.phrases import counted, few
@@ -61,10 +61,20 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any("totals" in document[name] for name in _SIDES):
         yield Lines.of(*_kept(document), *_pools(document), _closing(document))
+    if failed := tuple(_next_of_failed(document)):
+        yield Lines(failed)
+        return
     for name, side in ((name, document[name]) for name in _SIDES):
         if "totals" in side and (explain := side.get("explain")):
             yield next_line(f"to see why and what would help on side {name.upper()}", explain)
             return
+
+
+def _next_of_failed(document: PlanComparison) -> Iterator[Cell]:
+    for name in _SIDES:
+        side = document[name]
+        if "totals" not in side and "next" in side:
+            yield next_of_start(side["start"], side["next"], f" on side {name.upper()}")
 
 
 def _side(name: str, side: Side) -> Iterator[Cell]:
@@ -72,8 +82,6 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
     if "totals" not in side:
         yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
         yield from remedy_cells(side["start"])
-        if "next" in side:
-            yield Cell(f"  see: {side['next']}")
         return
     kubelet = side["kubelet"]
     policies = ", ".join(f"{word} {kubelet[key]}" for key, word in _POLICIES.items())

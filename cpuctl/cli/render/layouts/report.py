@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, without_sudo
 from cpuctl.cli.render.findings import STYLES, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.audit import CAPTURE_AGAIN, is_live, needs_running_node
-from cpuctl.exports.answer_text import full_name
+from cpuctl.exports.answer_text import advice, full_name
 from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
 from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, refused_pods, standings, verdict
 
@@ -33,7 +33,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     if found:
         on_node = "" if is_live(document) else "on the node"
         shown = [line for each in found for line in _finding(each, on_node, wide=wide)]
-        yield Lines((*shown, *placeholder_cells([each.finding["fix"] for each in found if wide])))
+        yield Lines((*shown, *placeholder_cells([advice(each.finding) for each in found if wide])))
     if lines := tuple(_refused(document)):
         yield Lines(lines)
     lines = tuple(
@@ -71,9 +71,9 @@ def _finding(found: PlacedFinding, on_node: str, *, wide: bool) -> Iterator[Cell
     finding = found.finding
     prefix = ": ".join(filter(None, (finding["severity"], found.about, finding["message"])))
     yield Cell(prefix, STYLES[finding["severity"]])
-    if wide and finding["fix"]:
+    if wide and (text := advice(finding)):
         place = on_node if found.part == "audit" else ""
-        yield from fix_cells(finding["fix"], fix_label(finding["fix"], place))
+        yield from fix_cells(text, fix_label(text, place))
 
 
 def _refused(document: Report) -> Iterator[Cell]:

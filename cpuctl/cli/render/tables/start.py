@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Cell, Lines
+from cpuctl.cli.render.blocks import Cell, Lines, next_cell
 from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 
 def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Lines:
-    """Show whether *who* starts and, if not, what to change; *check* is the command for that.
-
-    If that is unknown, there may be nothing to change: the command shows what else is known.
-    """
-    following = (Cell(f"  see: {check}"),) if check else ()
+    """Show whether *who* starts and, if not, what to change; *check* is the command for that."""
+    following = (next_of_start(start, check),) if check else ()
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
+
+
+def next_of_start(start: Start, command: str, where: str = "") -> Cell:
+    """Return the last line of an answer about a failed start.
+
+    If it is unknown, there may be nothing to change: the command shows what else is known.
+    """
+    what = "to see what is known" if start["outcome"] == "Undetermined" else "to see what to change"
+    return next_cell(f"{what}{where}", command)
 
 
 def verdict_cell(start: Start, who: str, *, errors: int) -> Cell:

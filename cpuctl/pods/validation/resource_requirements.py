@@ -336,10 +336,12 @@ def _check_limit(
             )
     elif request != limit and not may_be_overcommitted(name):
         why = f"must be equal to {name} limit of {limit}"
-        yield place.invalid("request-differs-from-limit", str(request), why)
+        fix = f"set requests.{name}: {limit}"
+        yield place.invalid("request-differs-from-limit", str(request), why, fix=fix)
     elif limit < request:
         why = f"must be less than or equal to {name} limit of {limit}"
-        yield place.invalid("limit-below-request", str(request), why)
+        fix = f"set limits.{name}: {request}, or requests.{name}: {limit}"
+        yield place.invalid("limit-below-request", str(request), why, fix=fix)
 
 
 def _check_pages(name: str, amount: Quantity, field_path: FieldPath) -> Iterator[Finding]:

@@ -205,10 +205,13 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     written, name = draft.pod.resources, finding.place.path[-1]
     if finding.code != "limit-below-request" or written is None:
         return finding
+    raised = finding.fix.partition(", or ")[0]
     if name not in written.requests:
-        return replace(finding, note="the request defaults to the sum of the containers' requests")
+        # No pod may request less than its containers do.
+        note = "the request defaults to the sum of the containers' requests"
+        return replace(finding, note=note, fix=raised)
     if name not in written.limits:
-        return replace(finding, note="the limit defaults to the sum of the containers' limits")
+        return replace(finding, note="the limit defaults to the sum of the containers' limits", fix=raised)
     return finding
 
 
@@ -223,7 +226,8 @@ def _check_requests(
         if given < needed:
             why = f"must be greater than or equal to aggregate container requests of {needed}"
             place = field_path.child("requests").key(name)
-            yield place.invalid("pod-request-below-containers", str(given), why)
+            fix = f"set requests.{name}: {needed}"
+            yield place.invalid("pod-request-below-containers", str(given), why, fix=fix)
 
 
 def _check_hugepages(
@@ -236,7 +240,8 @@ def _check_hugepages(
         if is_hugepages(name) and given is not None and given < needed:
             why = f"must be greater than or equal to aggregate container limits of {needed}"
             place = field_path.child("limits").key(name)
-            yield place.invalid("pod-limit-below-containers", str(given), why)
+            fix = f"set limits.{name}: {needed}"
+            yield place.invalid("pod-limit-below-containers", str(given), why, fix=fix)
 
 
 def _check_containers(pod: Pod, resources: ResourceRequirements, spec: FieldPath) -> Iterator[Finding]:
@@ -250,7 +255,8 @@ def _check_containers(pod: Pod, resources: ResourceRequirements, spec: FieldPath
                 field = f"{spec.field}.resources.containers[{number}][{name}].limits"
                 place = FieldPath((*limits.path, name), field)
                 why = f"must be less than or equal to pod limits of {bound}"
-                yield place.invalid("container-limit-above-pod", str(limit), why)
+                fix = f"set limits.{name}: {bound}"
+                yield place.invalid("container-limit-above-pod", str(limit), why, fix=fix)
 
 
 _IN_BYTES = ("memory", "ephemeral-storage")

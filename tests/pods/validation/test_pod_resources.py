@@ -316,6 +316,31 @@ def test_default_amounts_are_explained(minor: int, pod_level: str, hint: str) ->
     assert [each.note for each in found] == [hint]
 
 
+@pytest.mark.parametrize(
+    ("pod_level", "container", "fixes"),
+    [
+        (
+            "",
+            "{requests: {cpu: 3, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}",
+            ["set limits.cpu: 3, or requests.cpu: 2"],
+        ),
+        ("{requests: {cpu: 1}}", "{requests: {cpu: 2}}", ["set requests.cpu: 2"]),
+        ("{limits: {cpu: 2}}", "{limits: {cpu: 3}, requests: {cpu: 1}}", ["set limits.cpu: 2"]),
+        ("{limits: {memory: 1Gi}}", "{requests: {memory: 2Gi}}", ["set limits.memory: 2Gi"]),
+        (
+            "",
+            "{requests: {cpu: 1, hugepages-2Mi: 2Mi}, limits: {hugepages-2Mi: 4Mi}}",
+            ["set requests.hugepages-2Mi: 4Mi"],
+        ),
+    ],
+    ids=["below a request", "below the containers", "above the pod", "a default", "huge pages"],
+)
+def test_amounts_that_exclude_each_other_have_a_fix(pod_level: str, container: str, fixes: list[str]) -> None:
+    own = f"resources: {pod_level}, " if pod_level else ""
+    found = findings(f"{{{own}containers: [{{name: a, resources: {container}}}]}}")
+    assert [each.fix for each in found if each.severity is Severity.ERROR] == fixes
+
+
 def test_the_class_of_a_stored_pod_is_the_one_in_its_status() -> None:
     text = "{apiVersion: v1, kind: Pod, metadata: {name: a, uid: b}, spec: {containers: [{name: a}]}, status: {qosClass: Burstable}}"
     (one,) = linted(text)

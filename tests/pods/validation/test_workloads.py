@@ -24,7 +24,7 @@ def test_templates_are_checked_at_once(kind: str) -> None:
         f'{inside}.template.spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
     )
     assert found.place.path[-3:] == ("resources", "requests", "cpu")
-    assert (found.fix, found.note) == ("", "")
+    assert (found.fix, found.note) == ("set limits.cpu: 2, or requests.cpu: 1", "")
 
 
 def test_errors_due_to_defaults_are_reported_when_pods_are_created() -> None:

@@ -67,8 +67,16 @@ class Repaired(NamedTuple, Generic[_State]):
 
 # A state of the CPU Manager.
 
-Placed = Mapping[str, Mapping[str, CPUSet]]
-"""CPUs of containers, by their pod's UID and their name."""
+
+class PlacedPod(NamedTuple):
+    """CPUs of a pod's containers, by name; ``rejected``: a kubelet rejects the pod where it is."""
+
+    cpus: Mapping[str, CPUSet]
+    rejected: bool
+
+
+Placed = Mapping[str, PlacedPod]
+"""Pods that get other CPUs, by UID."""
 _AS_NEEDED: Placed = {}
 
 
@@ -184,39 +192,69 @@ class _Work:
 
     def place(self, placed: Placed, policy: StaticPolicy) -> None:
         """Give the containers of pods other CPUs, all at once."""
-        for uid, containers in sorted(placed.items()):
-            lost = _why_lost(union(self.state.entries[uid].values()) - CPUSet(policy.allocatable), policy)
-            why = "a restarted kubelet would reject the pod if it kept its other CPUs"
-            for name, cpus in sorted(containers.items()):
+        usable = CPUSet(policy.allocatable)
+        baselines = {uid: dict(containers) for uid, containers in self.state.baselines.items()}
+        for uid, pod in sorted(placed.items()):
+            lost = _why_lost(union(self.state.entries[uid].values()) - usable, policy)
+            for name, cpus in sorted(pod.cpus.items()):
                 if (before := self.state.entries[uid][name]) != cpus:
-                    reason = f"{lost}; {why}" if lost else why
+                    why = "" if before & usable <= cpus else _WHY_ALL[pod.rejected]
+                    reason = "; ".join(filter(None, (lost, why)))
                     self._do(ActionKind.MOVED, reason, uid, name, before=str(before), after=str(cpus))
-        self.state = replace(self.state, entries={**self.state.entries, **placed})
+                    if promised := baselines.get(uid, {}).get(name):
+                        baselines[uid][name] = first(cpus, len(promised))
+        entries = {**self.state.entries, **{uid: pod.cpus for uid, pod in placed.items()}}
+        self.state = replace(self.state, entries=entries, baselines=baselines)
 
     def release_surplus(self, policy: StaticPolicy) -> None:
         """Take from containers that hold more than they request what they cannot keep anyway.
 
         Otherwise a CPU that a damaged file adds to one pod would be taken from the pod that it belongs to.
         """
+        usable = CPUSet(policy.allocatable)
         for uid in sorted(self.state.entries.keys() - self.state.pod_entries.keys()):
+            others = union(held.cpus for held in holders(self.state) if held.uid != uid)
             for name, cpus in sorted(self.state.entries[uid].items()):
-                if not (surplus := self._surplus(uid, name)):
+                due = self._due(uid, name)
+                if due is None or len(cpus) <= due or (cpus.isdisjoint(others) and cpus <= usable):
                     continue
-                others = union(held.cpus for held in holders(self.state) if held.uid != uid)
-                if lost := first(cpus & others | cpus - CPUSet(policy.allocatable), surplus):
-                    kept_cpus = cpus - lost
-                    why = f"{_why_lost(lost, policy)}, and the container requests {len(cpus) - surplus}"
-                    containers = {**self.state.entries[uid], name: kept_cpus}
-                    self.state = replace(self.state, entries={**self.state.entries, uid: containers})
-                    self._do(ActionKind.RELEASED, why, uid, name, before=str(cpus), after=str(kept_cpus))
+                own = union(held for other, held in self.state.entries[uid].items() if other != name)
+                promised = self.state.baselines.get(uid, {}).get(name, CPUSet())
+                lost = first(
+                    sorted(
+                        (cpus & others | cpus - usable) - own,
+                        # What belongs to another pod comes first: what nobody can have is replaced later.
+                        key=lambda cpu: (cpu not in others, cpu in promised, cpu),
+                    ),
+                    len(cpus) - due,
+                )
+                if lost:
+                    self._release(uid, name, lost, _why_released(lost, policy, due))
 
-    def _surplus(self, uid: str, name: str) -> int:
-        """Return how many CPUs a container holds beyond its request, 0 if that is unknown."""
+    def _due(self, uid: str, name: str) -> int | None:
+        """Return how many exclusive CPUs a container requests, None if that is unknown."""
         pod, container = (self.owners.pods or {}).get(uid), self.owners.container(uid, name)
         if pod is None or container is None or self.rules.due is None:
-            return 0
-        due = self.rules.due(pod, container)
-        return max(0, len(self.state.entries[uid][name]) - due) if due else 0
+            return None
+        return self.rules.due(pod, container)
+
+    def _release(self, uid: str, name: str, lost: CPUSet, why: str) -> None:
+        """Let a container hold fewer CPUs; if its baseline loses some, others of its CPUs replace them."""
+        containers, baselines = dict(self.state.entries[uid]), dict(self.state.baselines.get(uid, {}))
+        before = containers[name]
+        after = containers[name] = before - lost
+        if promised := baselines.get(name):
+            rest = promised - lost
+            baselines[name] = rest | first(after - rest, len(promised) - len(rest))
+        if not after:
+            del containers[name]
+            baselines.pop(name, None)
+        self.state = replace(
+            self.state,
+            entries=_with(self.state.entries, uid, containers),
+            baselines=_with(self.state.baselines, uid, baselines),
+        )
+        self._do(ActionKind.RELEASED, why, uid, name, before=str(before), after=str(after))
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
         """Replace the CPUs that pods cannot keep with others."""
@@ -282,6 +320,25 @@ class _Work:
         self.actions.append(
             RepairAction(did=did, reason=why, pod_uid=uid, container=container, before=before, after=after)
         )
+
+
+_WHY_ALL = {
+    True: "a restarted kubelet would reject the pod if it kept its other CPUs",
+    False: "it makes room for a pod that a restarted kubelet would reject otherwise",
+}
+"""Why a pod moves as a whole, by whether a kubelet would reject this pod."""
+
+
+def _with(
+    entries: Mapping[str, Mapping[str, CPUSet]], uid: str, containers: Mapping[str, CPUSet]
+) -> dict[str, Mapping[str, CPUSet]]:
+    rest = {other: held for other, held in entries.items() if other != uid}
+    return {**rest, uid: containers} if containers else rest
+
+
+def _why_released(lost: CPUSet, policy: StaticPolicy, due: int) -> str:
+    requests = f"requests {due}" if due else "requests no exclusive CPUs"
+    return f"{_why_lost(lost, policy)}, and the container {requests}"
 
 
 def _moved_entries(entries: Mapping[str, Mapping[str, CPUSet]], moves: Moves) -> dict[str, dict[str, CPUSet]]:

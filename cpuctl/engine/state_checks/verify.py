@@ -56,7 +56,7 @@ class StateVerdict(Record):
 
     ``readings`` is what the kubelet does with each. ``reached`` is False if the kubelet ends before it opens
     any of them. ``drift`` is how the machine's memory differs from what the file says, None if it does not or
-    if no static Memory Manager starts.
+    if no static Memory Manager starts. ``rejected`` are the UIDs of running pods that a restart rejects.
     """
 
     start: Started | NotStarted
@@ -65,6 +65,7 @@ class StateVerdict(Record):
     readings: Mapping[str, LoadFailure] = {}
     reached: bool = True
     drift: MemoryDrift | None = None
+    rejected: frozenset[str] = frozenset()
 
     @property
     def passed_over(self) -> frozenset[str]:
@@ -104,6 +105,7 @@ def verify_states(
         readings={name: load_failure_of(name, managers.gates) for name in files},
         findings=tuple(limited(look.findings())),
         drift=look.drift,
+        rejected=frozenset(pod.uid for pod, _ in _rejections(restarted or ())),
     )
 
 
@@ -112,21 +114,25 @@ def _readmitted(node: Node, owners: Owners) -> tuple[Admission, ...]:
     return tuple(node.copy().readmit(pods)) if pods else ()
 
 
+def _rejections(restarted: Sequence[Admission]) -> Iterator[tuple[StoredPod, Rejected]]:
+    for each in restarted:
+        if isinstance(each.verdict, Rejected):
+            yield each.pod, each.verdict
+
+
 def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
     """Report running pods that a restarted kubelet rejects, and the command that explains the first one."""
     is_first = True
-    for each in restarted:
-        if isinstance(each.verdict, Rejected):
-            name = each.pod.full_name
-            yield StateFinding(
-                Severity.WARNING,
-                "rejected-again",
-                StatePlace(CPU_FILE, each.pod.uid),
-                f"{name} is running, but a restarted kubelet rejects it: "
-                f"{each.verdict.reason}: {each.verdict.message}",
-                fix=f"{EXPLAIN} {name} --pods FILE" if is_first and shlex.quote(name) == name else "",
-            )
-            is_first = False
+    for pod, why in _rejections(restarted):
+        name = pod.full_name
+        yield StateFinding(
+            Severity.WARNING,
+            "rejected-again",
+            StatePlace(CPU_FILE, pod.uid),
+            f"{name} is running, but a restarted kubelet rejects it: {why.reason}: {why.message}",
+            fix=f"{EXPLAIN} {name} --pods FILE" if is_first and shlex.quote(name) == name else "",
+        )
+        is_first = False
 
 
 def shared_soon(node: Node) -> Iterator[StateFinding]:

@@ -2,44 +2,97 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.checkpoints.model import CPUStateFile
-from cpuctl.cpuset import union
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.saved_files import SavedFiles
+from cpuctl.engine.state_repair import PlacedPod
 from cpuctl.engine.state_start import start_on
 from cpuctl.operations.checkpoint.states import found_states
-from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from cpuctl.engine.node import Node
     from cpuctl.engine.state_repair import Placed
     from cpuctl.operations.checkpoint.states import CheckpointCase
+    from cpuctl.pods.model import StoredPod
+
+_ROUNDS: Final = 3
+"""How often pods are tried again, on CPUs that others have left."""
 
 
-def placed_again(case: CheckpointCase, uids: Collection[str]) -> Placed | None:
-    """Let the kubelet assign CPUs to running pods, next to what all others hold in *case*; None if it cannot.
+def placements(case: CheckpointCase, uids: Collection[str], rejected: Collection[str]) -> Iterator[Placed]:
+    """Yield ways to give running pods CPUs with which a kubelet admits them, next to what all others hold.
 
-    Like a restarted kubelet, it admits the running pods one after the other.
+    First each pod alone, as far as there is a place for it, then all of them together. Pods with CPUs as a
+    whole stay where they are. *rejected* are those that the kubelet rejects where they are.
     """
-    found = found_states(case.states, case.reader)
-    cpu, pods = found.cpu.read if found.cpu else None, case.owners.pods or {}
-    if not isinstance(cpu, CPUStateFile) or not uids or cpu.pod_entries.keys() & uids:
-        return None
-    freed = union(held for uid in uids for held in cpu.entries[uid].values())
-    without = replace(
-        cpu,
-        default_cpu_set=cpu.default_cpu_set | freed,
-        entries={uid: held for uid, held in cpu.entries.items() if uid not in uids},
-        baselines={uid: held for uid, held in cpu.baselines.items() if uid not in uids},
-    )
-    files = SavedFiles(cpu=without, memory=found.memory.read if found.memory else None)
-    node = start_on(case.host.source.info, case.host.kubelet, files).node
+    node = _node(case)
     if node is None:
-        return None
-    admissions = [each for each in node.readmit(pods.values()) if each.pod.uid in uids]
-    placed = {uid: held for uid, held in node.state_file().entries.items() if uid in uids}
-    same = all(placed.get(uid, {}).keys() == cpu.entries[uid].keys() for uid in uids)
-    return placed if same and all(isinstance(each.verdict, Admitted) for each in admissions) else None
+        return
+    state = node.cpu.state
+    pods = [
+        pod
+        for uid, pod in (case.owners.pods or {}).items()
+        if uid in uids and uid in state.assignments and uid not in state.pod_entries
+    ]
+    # Large pods have the fewest places.
+    pods.sort(key=lambda pod: -sum(map(int.bit_count, state.assignments[pod.uid].values())))
+    for found in (_one_by_one(node, pods), _together(node, pods)):
+        if found:
+            yield {uid: PlacedPod(cpus, uid in rejected) for uid, cpus in found.items()}
+
+
+def _node(case: CheckpointCase) -> Node | None:
+    found = found_states(case.states, case.reader)
+    files = SavedFiles(
+        cpu=found.cpu.read if found.cpu else None, memory=found.memory.read if found.memory else None
+    )
+    return start_on(case.host.source.info, case.host.kubelet, files).node
+
+
+def _one_by_one(node: Node, pods: Sequence[StoredPod]) -> Mapping[str, Mapping[str, CPUSet]]:
+    placed: dict[str, Mapping[str, CPUSet]] = {}
+    for _ in range(_ROUNDS):
+        before = len(placed)
+        for pod in pods:
+            if pod.uid not in placed:
+                trial = node.copy()
+                _release(trial, pod)
+                if cpus := _admitted(trial, pod, node):
+                    placed[pod.uid], node = cpus, trial
+        if len(placed) == before:
+            break
+    return placed
+
+
+def _together(node: Node, pods: Sequence[StoredPod]) -> Mapping[str, Mapping[str, CPUSet]]:
+    """Place all pods; empty if the kubelet rejects one."""
+    trial = node.copy()
+    for pod in pods:
+        _release(trial, pod)
+    placed = {}
+    for pod in pods:
+        if not (cpus := _admitted(trial, pod, node)):
+            return {}
+        placed[pod.uid] = cpus
+    return placed
+
+
+def _release(node: Node, pod: StoredPod) -> None:
+    for name in tuple(node.cpu.state.assignments[pod.uid]):
+        node.cpu.remove_container(pod.uid, name)
+
+
+def _admitted(node: Node, pod: StoredPod, before: Node) -> Mapping[str, CPUSet]:
+    """Admit a pod as after a restart, and return its containers' CPUs, as many as before; else none."""
+    (admission,) = node.readmit((pod,))
+    held = node.cpu.state.assignments.get(pod.uid, {})
+    if (
+        not isinstance(admission.verdict, Admitted)
+        or held.keys() != before.cpu.state.assignments[pod.uid].keys()
+    ):
+        return {}
+    return {name: CPUSet(cpus) for name, cpus in held.items()}

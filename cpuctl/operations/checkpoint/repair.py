@@ -33,7 +33,7 @@ from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
-from cpuctl.operations.checkpoint.placing import placed_again
+from cpuctl.operations.checkpoint.placing import placements
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
-_REJECTED_AGAIN = "rejected-again"
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
@@ -90,12 +89,6 @@ class _Attempt(NamedTuple):
     after: StateVerdict
 
     @property
-    def rejected(self) -> frozenset[str]:
-        """The UIDs of running pods that a restarted kubelet rejects."""
-        found = self.after.findings
-        return frozenset(each.place.pod_uid for each in found if each.code == _REJECTED_AGAIN)
-
-    @property
     def moved(self) -> frozenset[str]:
         """The UIDs of pods that get other CPUs."""
         did = (action for change in self.changes for action in change.actions)
@@ -104,14 +97,14 @@ class _Attempt(NamedTuple):
 
 def _placed(case: CheckpointCase, managers: Started, before: StateVerdict) -> _Attempt:
     """Repair the files; place pods anew that a kubelet rejects if only their lost CPUs are replaced."""
-    best = _attempt(case, managers, before)
-    for uids in dict.fromkeys((best.rejected & best.moved, best.moved if best.rejected else frozenset())):
-        placed = placed_again(_changed(case, best.changes), uids)
-        if placed is None:
-            continue
-        other = _attempt(case, managers, before, placed)
-        if other.after.starts and len(other.rejected) < len(best.rejected):
-            best = other
+    begun = best = _attempt(case, managers, before)
+    if not (rejected := begun.after.rejected):
+        return begun
+    for uids in dict.fromkeys((begun.moved & rejected, begun.moved)):
+        for placed in placements(_changed(case, begun.changes), uids, rejected):
+            other = _attempt(case, managers, before, placed)
+            if other.after.starts and len(other.after.rejected) < len(best.after.rejected):
+                best = other
     return best
 
 
@@ -135,10 +128,10 @@ def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
 
     An explanation of these pods would be made with the files as they are now.
     """
-    if all(each.code != _REJECTED_AGAIN for each in verdict.findings):
+    if not verdict.rejected:
         return verdict
     empty = replace(case, states=(), answers=None).verdict()
-    all_fit = empty.starts and all(each.code != _REJECTED_AGAIN for each in empty.findings)
+    all_fit = empty.starts and not empty.rejected
     fix = f"{_DRAIN_ALL} instead: then all running pods fit" if all_fit else ""
     findings = (replace(each, fix=fix) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
     return replace(verdict, findings=tuple(findings))

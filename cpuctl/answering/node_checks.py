@@ -84,7 +84,7 @@ def _configuration(
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     saved = states if with_states or isinstance(outcome, Started) else _saved(inputs, source, loaded)
-    reserve = reservable_cpus(source, loaded.kubelet.config, saved)
+    reserve = reservable_cpus(source, loaded.kubelet, saved)
     missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
     if not states:
         return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, missing)

@@ -36,6 +36,7 @@ from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
 from cpuctl.operations.reservable import ReservableCPUs
+from cpuctl.phrases import named
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -297,15 +298,16 @@ def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfigurat
     if _OFFLINE not in text:
         return ""
     online, kept = reservable.online, reservable.kept
-    if kept:
-        return ", or ".join(filter(None, (online, reserving(loaded, str(kept)))))
+    if listed := kept or reservable.others:
+        whose = "" if kept else " (CPUs that no container has exclusively)"
+        return ", or ".join(filter(None, (online, f"{reserving(loaded, str(listed))}{whose}")))
     others = f"{online}, or list other CPUs" if online else "list only online CPUs"
     return f"{others} in {RESERVED}; {_by_list(reservable)}"
 
 
 def _by_list(reservable: ReservableCPUs) -> str:
-    if reservable.unheld:
-        return f"no container has CPUs {reservable.unheld} exclusively"
+    if reservable.others:
+        return f"no container has {named(reservable.others)} exclusively"
     return f"for a list of CPUs of this machine: {RESERVE_CPUS} {reservable.size}"
 
 

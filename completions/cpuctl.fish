@@ -421,7 +421,6 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint repair:--write-state' \
     'checkpoint repair:-o' \
     'checkpoint repair:--output' \
-    'checkpoint new:--root' \
     'checkpoint new:-f' \
     'checkpoint new:--filename' \
     'checkpoint new:-T' \
@@ -431,6 +430,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:--devices' \
     'checkpoint new:--driver-args' \
     'checkpoint new:--memory' \
+    'checkpoint new:--root' \
     'checkpoint new:--kubelet-config' \
     'checkpoint new:--config-dir' \
     'checkpoint new:--kubelet-args' \
@@ -1172,7 +1172,6 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l no-color -d 'Disable 
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -F
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk: its machine, kubelet configuration and state files are used.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
@@ -1180,6 +1179,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l devices -r -F -d 'Free, 
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l driver-args -x -d 'Flags of the dra.cpu driver, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Default: CPUs grouped by NUMA node, none reserved.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l memory -x -d 'Memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk: its machine, kubelet configuration and state files are used.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running kubelet\'s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
@@ -1232,7 +1232,7 @@ complete -c cpuctl -n '__cpuctl_at "top"' -l help-kubelet -d 'Explain the kubele
 complete -c cpuctl -n '__cpuctl_at "top"' -l interval -x -d 'Seconds between samples, 0.2 to 3600.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l samples -x -d 'With -o jsonl: exit after N samples; 0 means no limit.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l once -d 'Print one sample and exit.'
-complete -c cpuctl -n '__cpuctl_at "top"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'With --once: table, wide, json or yaml. jsonl: one sample per line.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'Output format; jsonl is one sample per line, the others need --once.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l record -r -F -d 'Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if the name ends in .gz.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "top"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
@@ -1349,7 +1349,7 @@ complete -c cpuctl -n '__cpuctl_at "nri run"' -l state-file -r -F -d 'File in wh
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l socket -r -F -d 'The runtime\'s socket for plugins.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l index -x -d 'Two digits: runtimes call plugins in order of their index.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l dry-run -d 'Only log the answers; containers stay unchanged.'
-complete -c cpuctl -n '__cpuctl_at "nri run"' -s o -l output -x -a 'log jsonl' -d 'log: lines on stderr; jsonl: also every answer on stdout, one JSON object per line.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -s o -l output -x -a 'log jsonl' -d 'Output format; log is lines on stderr, jsonl is also every answer on stdout, one per line.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the dra.cpu driver would publish.'
@@ -1391,10 +1391,10 @@ complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l expose-pcie-roots -d 'Publ
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l publish-node-allocatable-resource-mapping -d 'Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l hostname-override -x -d 'The node\'s name. Default: the machine\'s etc/hostname.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l fixed -d 'Assume that a known defect of the driver is fixed: it confuses cores with the same ID on different sockets.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "capture:1"' -F
 complete -c cpuctl -n '__cpuctl_at "capture"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk.'

@@ -675,7 +675,6 @@ _cpuctl_run() {
             ;;
         'checkpoint new')
             _arguments \
-                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are used.]:DIR:_files -/' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
@@ -683,6 +682,7 @@ _cpuctl_run() {
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are used.]:DIR:_files -/' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -745,7 +745,7 @@ _cpuctl_run() {
                 '(--interval)'--interval='[Seconds between samples, 0.2 to 3600.]:SECONDS: ' \
                 '(--samples)'--samples='[With -o jsonl\: exit after N samples; 0 means no limit.]:N: ' \
                 '(--once)'--once'[Print one sample and exit.]' \
-                '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: one sample per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one sample per line, the others need --once.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--record)'--record='[Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if the name ends in .gz.]:FILE:_files' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -880,7 +880,7 @@ _cpuctl_run() {
                 '(--socket)'--socket='[The runtime'\''s socket for plugins.]:PATH:_files' \
                 '(--index)'--index='[Two digits\: runtimes call plugins in order of their index.]:NN: ' \
                 '(--dry-run)'--dry-run'[Only log the answers; containers stay unchanged.]' \
-                '(-o --output)'{-o+,--output=}'[log\: lines on stderr; jsonl\: also every answer on stdout, one JSON object per line.]:log|jsonl:(log jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; log is lines on stderr, jsonl is also every answer on stdout, one per line.]:log|jsonl:(log jsonl)' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
@@ -928,10 +928,10 @@ _cpuctl_run() {
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
                 '(--fixed)'--fixed'[Assume that a known defect of the driver is fixed\: it confuses cores with the same ID on different sockets.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;

@@ -167,10 +167,10 @@ def allocate(
     mapping: MappingOption = False,
     hostname: HostnameOption = "",
     fixed: FixedOption = False,
-    exit_zero: ExitZeroOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
 ) -> None:
     """Allocate and prepare claims."""
     from cpuctl.answering.dra_answer import claims_document

@@ -88,7 +88,7 @@ EventsOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="log: lines on stderr; jsonl: also every answer on stdout, one JSON object per line.",
+        help="Output format; log is lines on stderr, jsonl is also every answer on stdout, one per line.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -29,17 +29,19 @@ from cpuctl.records import replace
 class PlanningCommand(KubeletCommand):
     """A command with these options and those of the kubelet; its function gets them from ``planning_inputs``.
 
-    ``missing`` lists the parameters that a command does not have.
+    ``missing`` lists the parameters that a command does not have; its own inputs are listed first or last.
     """
 
     missing: ClassVar[frozenset[str]] = frozenset({"events"})
+    own_first: ClassVar[bool] = True
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         shared = [each for each in declared(_planning_inputs) if each.name not in self.missing]
         self._planning_inputs = [each.name for each in shared]
         own = [each for each in params if panel_of(each) == INPUT]
         others = [each for each in params if panel_of(each) != INPUT]
-        super().__init__(name, params=[*own, *shared, *others], **settings)
+        inputs = [*own, *shared] if self.own_first else [*shared, *own]
+        super().__init__(name, params=[*inputs, *others], **settings)
 
     def inputs_of(self, ctx: Any) -> PlanningInputs:  # noqa: ANN401  # typer's types are private
         """Take these options, too, out of the arguments of the command's function."""
@@ -78,6 +80,7 @@ class EmptyNodeCommand(PlanningCommand):
     missing = frozenset(
         {"state", "pods", "events", "ephemeral_storage", "skip_api_server", "include_completed"}
     )
+    own_first = False
 
 
 def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:

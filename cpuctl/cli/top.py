@@ -123,7 +123,7 @@ TopOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="With --once: table, wide, json or yaml. jsonl: one sample per line.",
+        help="Output format; jsonl is one sample per line, the others need --once.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -207,7 +207,7 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     ends = {minor: _managers(info, _of_release(kubelet, minor)) for minor in other_minors(assumed)}
     if not any(isinstance(end, Started) for end in ends.values()):
         return outcome
-    return agreed(outcome, ends, assumed, "releases treat this configuration differently")
+    return agreed(outcome, ends, assumed, "versions treat this configuration differently")
 
 
 def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:

@@ -79,7 +79,7 @@ def start_on(
     }
     # A release that ends before it opens its files, over the configuration, says nothing about them.
     ends = {minor: other.outcome for minor, other in others.items() if other.node is not None}
-    why = "releases read these state files differently"
+    why = "versions read these state files differently"
     return replace(begun, outcome=agreed(begun.outcome, ends, kubelet.version.minor, why))
 
 

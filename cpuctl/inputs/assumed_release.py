@@ -69,7 +69,7 @@ def _known_flags(names: Collection[str], minor: int | None) -> list[str]:
 def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
     nearest = "newest" if minor < setup.version.minor else "first"
     sources.warnings.append(
-        f"{why}: 1.{minor} is assumed, the {nearest} release {which} (set the node's kubelet version with "
+        f"{why}: 1.{minor} is assumed, the {nearest} version {which} (set the node's kubelet version with "
         "--kubelet-version)"
     )
     sources.add("kubeletVersion", f"1.{minor}", "default")

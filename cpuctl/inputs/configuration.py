@@ -447,5 +447,5 @@ def _warn_of_patches(kubelet: Kubelet, sources: Sources) -> None:
         last, first = f"1.{minor}.{LAST_PATCHES[minor]}", f"1.{minor}.{each.patches[minor]}"
         sources.warnings.append(
             f"kubelet 1.{minor} is treated as {last}; before {first}, {each.before} "
-            "(set a patch release with --kubelet-version)"
+            "(set the patch version with --kubelet-version)"
         )

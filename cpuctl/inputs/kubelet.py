@@ -347,7 +347,7 @@ def require_version(inputs: KubeletInputs, sources: Sources) -> None:
     """Raise UsageError if the kubelet's release is unknown."""
     if not release_is_known(sources):
         raise UsageError(
-            "the kubelet's version is unknown, and releases read state files differently",
+            "the kubelet's version is unknown, and versions read state files differently",
             hint=f"specify it with {inputs.version_option}, for example 1.36",
         )
 

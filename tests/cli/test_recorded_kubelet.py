@@ -294,7 +294,7 @@ def test_the_assumed_release_has_the_gates_of_the_node(
     archive = captured(tmp_path, cpuctl, node)
     why = (
         f"warning: {archive}: var/lib/kubelet/config.yaml:8: kubelet 1.36 has no feature gate CPUManager: "
-        "1.32 is assumed, the newest release with all of these gates (set the node's kubelet version with "
+        "1.32 is assumed, the newest version with all of these gates (set the node's kubelet version with "
         "--kubelet-version)"
     )
     sources, stated = sources_and_notes(words, archive, cpuctl)
@@ -344,7 +344,7 @@ def test_releases_that_disagree_on_a_state_file_are_listed(
     start = document["start"].get("from", document["start"])
     assert start == {
         "outcome": "Undetermined",
-        "why": "the kubelet's version is unknown, and releases read these state files differently "
+        "why": "the kubelet's version is unknown, and versions read these state files differently "
         "(--kubelet-version); kubelet 1.27 to 1.33 would start; kubelet 1.34 to 1.38 would not start: create "
         "ResourceClaim cache: GetOrCreate() on checkpoint state: failed to get checkpoint dra_manager_state: "
         "unexpected end of JSON input",

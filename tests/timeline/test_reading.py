@@ -48,7 +48,7 @@ def test_a_kubelet_without_a_release_gets_one_that_has_its_gates() -> None:
     assert (timeline.setup.version, timeline.server.gates.minor) == ("1.32", 32)
     assert timeline.assumed == (
         "timeline.yaml:7: kubelet: kubelet 1.36 has no feature gate CPUManager: 1.32 is assumed, the newest "
-        "with all of these gates (set version to choose another release)"
+        "with all of these gates (set version to choose another one)"
     )
     (moment,) = timeline.moments
     assert isinstance(moment.event, KubeletEvent)

@@ -89,7 +89,7 @@ Examples:
   cpuctl fleet list recordings/
   cpuctl fleet list 'recordings/**/*.tar.gz' -o wide
   cpuctl fleet list recordings/ -f pods.yaml      # do the differences matter?
-  cpuctl fleet list recordings/ --nodes nodes.json    # which release?
+  cpuctl fleet list recordings/ --nodes nodes.json    # which kubelet version?
   find /srv -name '*.tar.xz' | cpuctl fleet list - -o jsonl > fleet.jsonl
   cpuctl fleet list recordings/ --resume fleet.jsonl -o json
   cpuctl fleet list recordings/ --html fleet.html

@@ -73,7 +73,7 @@ class KubeletReader:
         self.settings = replace(self.settings, version=KubeletVersion(minor))
         self.assumed = (
             f"{cursor.where}: kubelet {version} has no feature gate {gone}: 1.{minor} is assumed, the "
-            f"{nearest} with all of these gates (set version to choose another release)"
+            f"{nearest} with all of these gates (set version to choose another one)"
         )
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:

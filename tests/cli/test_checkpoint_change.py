@@ -433,22 +433,6 @@ def test_files_that_one_reason_keeps_from_being_changed_are_named_together(check
     assert result.out.count(ending) == 1
 
 
-@pytest.mark.parametrize("has_other_pods", [True, False])
-def test_nothing_is_repaired_for_the_pods_of_another_node(
-    cpuctl: Cpuctl, tmp_path: Path, has_other_pods: bool
-) -> None:
-    """According to their list, every pod that holds something is gone: all entries would be removed."""
-    write_states(tmp_path / "state")
-    others = [pod("uid-elsewhere", "x", "c", 1, 1)] if has_other_pods else []
-    (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": others}))
-    node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
-    for words in ((), ("--yes", "-q")):
-        result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", *words, cwd=tmp_path)
-        assert result.code == 4
-        assert result.err.startswith("error: pods.json: none of these pods is in the state files\nhint: ")
-    assert [*(tmp_path / "state").glob("*.bak")] == []
-
-
 def test_a_file_with_the_content_of_another_one(tmp_path: Path, cpuctl: Cpuctl) -> None:
     state = tmp_path / "state"
     write_states(state)
@@ -457,45 +441,6 @@ def test_a_file_with_the_content_of_another_one(tmp_path: Path, cpuctl: Cpuctl) 
     refused = cpuctl("checkpoint", "repair", str(state), *ON_36, columns=2000)
     assert refused.code == 3
     assert "its content is that of allocated_pods_state" in refused.out
-
-
-SINGLE = "--cpu-manager-policy=static --reserved-cpus=0,8 --topology-manager-policy=single-numa-node"
-
-
-def test_a_pod_moves_as_a_whole_if_a_restart_would_reject_it_in_parts(
-    checkpoint: Checkpoint, directory: Path
-) -> None:
-    """No other CPU is free on its NUMA node: a mix of CPUs of two nodes is rejected."""
-    held = {"a": {"c": cpus("1-3,9-11")}}
-    state = CPUStateFile(policy_name="static", default_cpu_set=cpus("0,4-8,12-15"), entries=held)
-    write_states(directory / "full-node", state, None)
-    write_pods(directory / "one.json", pod("a", "a", "c", 6, 1))
-    words = ("-m", f"{MACHINE},offline=3", "--kubelet-args", SINGLE, *V36, "--pods", "one.json", "-o", "json")
-    answer = json.loads(checkpoint("repair", "full-node", *words).out)
-    (moved,) = [each for each in answer["files"][0]["actions"] if each["kind"] == "moved"]
-    assert (moved["before"], moved["after"]) == ("1-3,9-11", "4-6,12-14")
-    assert moved["reason"] == (
-        "CPU 3 is not online; a restarted kubelet would reject the pod if it kept its other CPUs"
-    )
-    assert answer["proof"]["findings"] == []
-
-
-def test_a_container_that_holds_too_much_gives_up_what_another_pod_holds(
-    checkpoint: Checkpoint, directory: Path
-) -> None:
-    """Otherwise the other pod, which holds what it requests, would have to move."""
-    held = {"a": {"c": cpus("1,9,4")}, "b": {"c": cpus("4,12")}}
-    state = CPUStateFile(policy_name="static", default_cpu_set=cpus("0,2-3,5-8,10-11,13-15"), entries=held)
-    write_states(directory / "too-much", state, None)
-    write_pods(directory / "two.json", *(pod(name, name, "c", 2, 1) for name in "ab"))
-    words = ("-m", MACHINE, "--kubelet-args", SINGLE, *V36, "--pods", "two.json", "-o", "json")
-    answer = json.loads(checkpoint("repair", "too-much", *words).out)
-    assert [
-        (each["kind"], each["before"], each["after"], each["reason"])
-        for each in answer["files"][0]["actions"]
-        if each["holder"]
-    ] == [("released", "1,4,9", "1,9", "CPU 4 is also held by another pod, and the container requests 2")]
-    assert answer["proof"]["findings"] == []
 
 
 def test_a_command_that_only_shows_more_is_not_called_a_fix(checkpoint: Checkpoint, directory: Path) -> None:
@@ -509,18 +454,3 @@ def test_a_command_that_only_shows_more_is_not_called_a_fix(checkpoint: Checkpoi
     assert rejected["see"].startswith("cpuctl explain shop/large ")
     assert f"\n  see: {rejected['see']}\n" in checkpoint(*words).out
     assert f"see: {rejected['see']}" in checkpoint(*words, "-o", "wide", columns=2000).out
-
-
-def test_pods_that_fit_only_on_an_empty_node_are_said_to(checkpoint: Checkpoint, directory: Path) -> None:
-    """A repair keeps what other pods hold; on an empty node, all get their CPUs again."""
-    held = {"a": {"c": cpus("1,9")}, "b": {"c": cpus("4,12")}, "c": {"c": cpus("16-23")}}
-    state = CPUStateFile(policy_name="static", default_cpu_set=cpus("0,2-3,5-8,10-11,13-15"), entries=held)
-    write_states(directory / "scattered", state, None)
-    drained = "drain the node and delete its state files instead"
-    for last, fixes in ((8, {"shop/c": f"{drained}: then all running pods fit"}), (10, {"shop/c": ""})):
-        pods = (pod(name, name, "c", count, 1) for name, count in (("a", 2), ("b", 2), ("c", last)))
-        write_pods(directory / "three.json", *pods)
-        words = ("-m", MACHINE, "--kubelet-args", SINGLE, *V36, "--pods", "three.json", "-o", "json")
-        found = json.loads(checkpoint("repair", "scattered", *words).out)["proof"]["findings"]
-        rejected = [each for each in found if each["code"] == "rejected-again"]
-        assert {each["message"].partition(" is running")[0]: each["fix"] for each in rejected} == fixes

@@ -30,15 +30,12 @@ STAGES = ("", "configValidation", "featureGates")
 """Crashes, and what is rejected on any machine."""
 
 
-def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
+def started(config: Config, minor: int) -> tuple[LoadedConfiguration, CheckedStart]:
     version = KubeletVersion(minor)
     loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
     kubelet = Kubelet(version=version, config=loaded.config, gates_of_main_file=loaded.gates_of_main_file)
-    return loaded, check_start(MACHINE.info, kubelet)
-
-
-def fix_of(outcome: Any, loaded: LoadedConfiguration) -> str:
-    return suggested_fix(CheckedStart(outcome, reservable_cpus(MACHINE, loaded.config, ())), loaded)
+    outcome = check_start(MACHINE.info, kubelet)
+    return loaded, CheckedStart(outcome, reservable_cpus(MACHINE, kubelet, ()))
 
 
 def followed(config: Config, fix: str) -> Config:
@@ -92,16 +89,16 @@ def refused(minor: int) -> Iterator[tuple[str, Config]]:
 def test_a_kubelet_starts_once_the_fix_for_its_validation_error_is_applied(minor: int) -> None:
     for name, config in refused(minor):
         changed = config
-        loaded, outcome = started(changed, minor)
+        loaded, start = started(changed, minor)
         for _ in range(5):
-            if isinstance(outcome, Started) or getattr(outcome, "stage", "") not in STAGES:
+            if isinstance(start.outcome, Started) or getattr(start.outcome, "stage", "") not in STAGES:
                 break
-            fix = fix_of(outcome, loaded)
-            assert fix, (name, outcome)
+            fix = suggested_fix(start, loaded)
+            assert fix, (name, start)
             changed = followed(changed, fix)
-            loaded, outcome = started(changed, minor)
+            loaded, start = started(changed, minor)
         else:
-            raise AssertionError((name, changed, outcome))
+            raise AssertionError((name, changed, start))
 
 
 def _is_not_loaded(config: Config) -> bool:
@@ -129,9 +126,9 @@ def test_every_suggested_fix_is_tested() -> None:
     reported: set[str] = set()
     broken = [(minor, config) for minor in (27, 36) for _, config in refused(minor)]
     for minor, config in (*broken, *LOADED):
-        loaded, outcome = started(config, minor)
-        if not isinstance(outcome, Started):
-            fix = fix_of(outcome, loaded)
+        loaded, start = started(config, minor)
+        if not isinstance(start.outcome, Started):
+            fix = suggested_fix(start, loaded)
             reported.update(fix.split("; "), [fix])
     ways = texts_of("cpuctl.answering.config.check_answer", "suggested_fix") - {""}
     left = [way for way in ways if not any(re.fullmatch(way, each) for each in reported)]

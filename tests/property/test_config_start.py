@@ -127,7 +127,7 @@ def test_a_start_that_fails_is_an_error_with_a_text(
     )
     outcome = check_start(MACHINE.info, kubelet)
     setup = KubeletSetup(version=version, main=None, base_directory="", drop_ins=None, arguments=Arguments())
-    start = CheckedStart(outcome, reservable_cpus(MACHINE, loaded.config, ()))
+    start = CheckedStart(outcome, reservable_cpus(MACHINE, kubelet, ()))
     document = check_document(LoadedKubelet(kubelet, loaded, setup), start, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)

@@ -26,8 +26,9 @@ _ROUNDS: Final = 3
 def placements(case: CheckpointCase, uids: Collection[str], rejected: Collection[str]) -> Iterator[Placed]:
     """Yield ways to give running pods CPUs with which a kubelet admits them, next to what all others hold.
 
-    First each pod alone, as far as there is a place for it, then all of them together. Pods with CPUs as a
-    whole stay where they are. *rejected* are those that the kubelet rejects where they are.
+    First one after the other, each on free CPUs, then on those that all of them leave; always as many as find
+    a place. Pods with CPUs as a whole stay where they are. *rejected* are those that the kubelet rejects
+    where they are.
     """
     node = _node(case)
     if node is None:
@@ -69,16 +70,12 @@ def _one_by_one(node: Node, pods: Sequence[StoredPod]) -> Mapping[str, Mapping[s
 
 
 def _together(node: Node, pods: Sequence[StoredPod]) -> Mapping[str, Mapping[str, CPUSet]]:
-    """Place all pods; empty if the kubelet rejects one."""
+    """Place pods on what all of them leave; what is left of it goes to those that the kubelet rejects."""
     trial = node.copy()
     for pod in pods:
         _release(trial, pod)
-    placed = {}
-    for pod in pods:
-        if not (cpus := _admitted(trial, pod, node)):
-            return {}
-        placed[pod.uid] = cpus
-    return placed
+    placed = ((pod.uid, _admitted(trial, pod, node)) for pod in pods)
+    return {uid: cpus for uid, cpus in placed if cpus}
 
 
 def _release(node: Node, pod: StoredPod) -> None:

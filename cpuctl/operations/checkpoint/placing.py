@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.state_repair import PlacedPod
@@ -74,8 +74,12 @@ def _together(node: Node, pods: Sequence[StoredPod]) -> Mapping[str, Mapping[str
     trial = node.copy()
     for pod in pods:
         _release(trial, pod)
-    placed = ((pod.uid, _admitted(trial, pod, node)) for pod in pods)
-    return {uid: cpus for uid, cpus in placed if cpus}
+    placed = {}
+    for pod in pods:
+        admitting = trial.copy()
+        if cpus := _admitted(admitting, pod, node):
+            placed[pod.uid], trial = cpus, admitting
+    return placed
 
 
 def _release(node: Node, pod: StoredPod) -> None:
@@ -84,9 +88,16 @@ def _release(node: Node, pod: StoredPod) -> None:
 
 
 def _admitted(node: Node, pod: StoredPod, before: Node) -> Mapping[str, CPUSet]:
-    """Admit a pod as after a restart, and return its containers' CPUs, as many as before; else none."""
+    """Admit a pod as after a restart, and return its containers' CPUs, as many as before; else none.
+
+    With uneven cores the kubelet takes CPUs that are not free (kubernetes issue 124066): these do not count.
+    """
+    policy = node.policy
+    free = CPUSet(node.cpu.state.default & ~policy.reserved) if policy else CPUSet()
     (admission,) = node.readmit((pod,))
     held = node.cpu.state.assignments.get(pod.uid, {})
+    if not union(map(CPUSet, held.values())) <= free:
+        return {}
     if (
         not isinstance(admission.verdict, Admitted)
         or held.keys() != before.cpu.state.assignments[pod.uid].keys()

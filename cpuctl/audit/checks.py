@@ -21,7 +21,6 @@ from cpuctl.audit.disturbers import (
     check_irqbalance,
     check_isolation,
     check_kernel_threads,
-    check_siblings,
 )
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.huge_pages import allocated_pages, check_huge_pages
@@ -38,6 +37,7 @@ from cpuctl.audit.origins import check_agents, check_other_agents
 from cpuctl.audit.partitions import check_partitions
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.quotas import check_quota
+from cpuctl.audit.shared_cores import check_siblings
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.cgroups.names import ancestors

@@ -12,6 +12,11 @@ from cpuctl.pods.model import StoredPod
 
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
 """Restarts a kubelet only if it would start again: otherwise it keeps running, and the text explains why."""
+REPAIR = (
+    "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
+    "systemctl start kubelet"
+)
+"""A dry run comes first: if it finds no safe repair, it reports what to do instead and changes nothing."""
 MOST = 200
 """The maximum number of arguments of one command; a repeated audit finds the others."""
 

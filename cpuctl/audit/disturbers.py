@@ -1,9 +1,9 @@
-"""Disturbances of exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
+"""Disturbances of exclusive CPUs: foreign threads, interrupts, boot parameters.
 
 Every program of a host may run everywhere unless configured otherwise, which a kubelet does not do.
 
 Boot parameters isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
-setting only a part has unexpected effects. If a core is shared, a thread on its other CPU takes half of it.
+setting only a part has unexpected effects.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from shlex import quote
 
-from cpuctl.audit.commands import MOST, delete_pod, for_each, operand
+from cpuctl.audit.commands import MOST, for_each, operand
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import Interrupt, NodeSnapshot, ObservedContainer, Task
 from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
@@ -268,70 +267,6 @@ def _default(snapshot: NodeSnapshot) -> Iterator[Finding]:
         detected=str(default & snapshot.machine.online),
         fix=f"echo {kept.kernel_mask} > /{DEFAULT_AFFINITY}",
     )
-
-
-_WHOLE = "set the CPU Manager policy option full-pcpus-only"
-
-
-def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report for every pod which pods share its cores; with full-pcpus-only that must not happen."""
-    first, reported = _no_parts_of_cores(snapshot), CPUSet()
-    for uid, held in snapshot.held.items():
-        # CPUs that are allocated twice are a separate finding.
-        siblings = _siblings(snapshot, held, held - reported)
-        reported |= held
-        if not siblings:
-            continue
-        wrong = snapshot.configured.full_cores
-        option = "" if wrong else f"{_WHOLE}, then "
-        name = snapshot.pod_name(uid)
-        yield Finding(
-            severity=Severity.ERROR if wrong else Severity.NOTE,
-            code="siblings-shared",
-            place=NodePart(name),
-            message=f"{are(siblings)} on cores of its {named(held)}, and {_users(snapshot, uid, siblings)}",
-            expected="whole cores, as full-pcpus-only guarantees" if wrong else "whole cores",
-            detected=str(siblings),
-            fix=f"{first}{option}{_delete(snapshot, uid)}",
-        )
-
-
-def _siblings(snapshot: NodeSnapshot, held: CPUSet, looked_at: CPUSet) -> CPUSet:
-    """Return the CPUs on the same cores as some of the held ones that are not held themselves."""
-    cpus = snapshot.machine.cpu_by_number
-    cores = union(cpus[cpu].siblings for cpu in looked_at if cpu in cpus)
-    return (cores & snapshot.machine.online) - held
-
-
-def _users(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
-    others = snapshot.holders(siblings, but=uid)
-    owner = [f"used by {others}"] if others else []
-    if reserved := siblings & snapshot.configured.reserved:
-        owner.append(f"reserved ({reserved})")
-    if pool := (siblings & (snapshot.shared_pool or CPUSet())) - snapshot.configured.reserved:
-        owner.append(f"in the shared pool ({pool})")
-    return ", ".join(owner) or "unassigned"
-
-
-def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
-    """Return what must be done first: a kubelet that restarts with the option also rejects running pods."""
-    threads = len(snapshot.machine.online) // len(snapshot.machine.cores)
-    asking = [
-        quote(snapshot.pod_name(uid))
-        for uid in snapshot.held
-        if any(len(cpus) % threads for cpus in snapshot.state.entries[uid].values())
-    ]
-    return (
-        f"change the CPU requests of {' and '.join(asking)} to multiples of {threads}, then "
-        if asking
-        else ""
-    )
-
-
-def _delete(snapshot: NodeSnapshot, uid: str) -> str:
-    pod = snapshot.pods.get(uid)
-    label = quote(f"io.kubernetes.pod.uid={uid}")
-    return delete_pod(pod) if pod else f"delete the pod that this lists: crictl pods --label {label}"
 
 
 _PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.commands import RESTART, bringing_online, delete_pod, show_pod, take_offline
+from cpuctl.audit.commands import REPAIR, RESTART, bringing_online, delete_pod, show_pod, take_offline
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
@@ -29,11 +29,6 @@ from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 _NO_POLICY = ("", "none", "None")
-_REPAIR = (
-    "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
-    "systemctl start kubelet"
-)
-"""A dry run comes first: if it finds no safe repair, it reports what to do instead and changes nothing."""
 
 
 class _File(Record):
@@ -79,7 +74,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             message=f"the kubelet would not load it: {file.problem}",
             expected="a state file",
             detected=file.problem,
-            fix=DRAIN if file.name in snapshot.state.lost else _REPAIR,
+            fix=DRAIN if file.name in snapshot.state.lost else REPAIR,
         )
     elif file.saved is None:
         if file.configured not in _NO_POLICY and _was_looked_for(snapshot, file):
@@ -93,7 +88,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             "start with it",
             expected=file.configured,
             detected=file.saved.policy_name,
-            fix=_REPAIR,
+            fix=REPAIR,
         )
 
 
@@ -137,7 +132,7 @@ def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
         message=f"{are(taken)} reserved for the system, but {why}",
         expected="no reserved CPU",
         detected=str(taken),
-        fix=_REPAIR,
+        fix=REPAIR,
     )
 
 
@@ -154,7 +149,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
                 message=f"{are(double)} assigned to this pod, but also to the shared pool or another pod",
                 expected="exclusive CPUs",
                 detected=str(double),
-                fix=_REPAIR,
+                fix=REPAIR,
             )
         taken |= held
 
@@ -201,9 +196,9 @@ def _where_offline(machine: Machine, gone: CPUSet) -> tuple[str, str]:
     """Return why the kernel does not run CPUs, and the command that helps."""
     found = bringing_online(machine, gone, named(gone))
     if found is None:
-        return "not on this machine, or offline", _REPAIR
+        return "not on this machine, or offline", REPAIR
     if not found.command:
-        return f"{found.why} ({found.how})", _REPAIR
+        return f"{found.why} ({found.how})", REPAIR
     return found.why, found.command
 
 

@@ -154,15 +154,20 @@ def _asymmetric_siblings(machine: Machine) -> Iterator[MachineFinding]:
 def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     sizes = sorted(set(map(len, machine.cores)))
     if len(sizes) > 1:
-        cores = sum(len(node.cores) for node in info.nodes)
         online = " or ".join(map(str, sizes))
-        each, rest = divmod(info.num_cpus, cores) if cores else (0, 0)
-        division = f"{info.num_cpus} CPUs / {cores} cores{', rounded down' if rest else ''}"
-        kubelet = (
-            f"the kubelet assumes {each} per core ({division})" if cores else "the kubelet counts no cores"
-        )
-        message = f"cores have {online} CPUs online: {kubelet}"
+        message = f"cores have {online} CPUs online: {assumed_per_core(info)}"
         yield warning("uneven-cores", cpu_files(machine.online, "topology/thread_siblings_list"), message)
+
+
+def assumed_per_core(info: MachineInfo, unit: str = "") -> str:
+    """Say how many CPUs, in words of this *unit*, the kubelet assumes that every core has, and why."""
+    cores, rest = info.num_cores, info.num_cpus % max(info.num_cores, 1)
+    division = f"{info.num_cpus} CPUs / {cores} cores{', rounded down' if rest else ''}"
+    return (
+        f"the kubelet assumes {info.cpus_per_core}{unit} per core ({division})"
+        if cores
+        else "the kubelet counts no cores"
+    )
 
 
 def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:

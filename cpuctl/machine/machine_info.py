@@ -73,6 +73,19 @@ class MachineInfo(Record):
         return max((len(core.threads) for node in self.nodes for core in node.cores), default=1)
 
     @property
+    def num_cores(self) -> int:
+        """The number of cores in the node entries."""
+        return sum(len(node.cores) for node in self.nodes)
+
+    @property
+    def cpus_per_core(self) -> int:
+        """The average that the CPU Manager takes for every core, rounded down; 0 without cores.
+
+        Rule: kubelet v1.36 ``cm/cpumanager/topology/topology.go`` (``CPUsPerCore``).
+        """
+        return self.num_cpus // self.num_cores if self.num_cores else 0
+
+    @property
     def without_books(self) -> Self:
         """The view of a cAdvisor without books and drawers, which merges cores with the same id."""
         if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.audit.checks import audit, by_cause
+from cpuctl.audit.commands import REPAIR
 from cpuctl.audit.reading import take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState
 from cpuctl.capture.collected import no_progress
@@ -143,6 +144,67 @@ def test_a_sibling_used_by_another_pod_breaks_the_guarantee_of_whole_cores() -> 
     (finding,) = node.findings("siblings")
     assert str(finding.severity) == "note"
     assert finding.message.endswith("unassigned")
+
+
+def offline(node: NodeTree, cpus: str, online: str) -> None:
+    """Let a kubelet start without some CPUs: its state does not have them either."""
+    node.files |= {f"{CPU_DIR}/online": f"{online}\n", f"{CPU_DIR}/offline": f"{cpus}\n"}
+    pool = node.state.default_cpu_set - CPUSet.parse(cpus)
+    node.state = replace(node.state, default_cpu_set=pool)
+
+
+def test_a_kubelet_that_counts_one_cpu_per_core_cannot_guarantee_whole_cores() -> None:
+    """A pod that is only recreated would get the same CPUs again."""
+    node = clean_node()
+    entries(node, DATABASE, server="1-2")
+    offline(node, "7", "0-6")
+    (finding,) = node.findings("siblings")
+    assert (str(finding.severity), finding.expected) == ("warning", "whole cores")
+    assert finding.message.endswith(
+        "while CPU 7 is offline, the kubelet assumes 1 CPU per core (7 CPUs / 4 cores, rounded down), so "
+        "full-pcpus-only does not guarantee whole cores"
+    )
+    assert finding.fix == f"chcpu --enable 7, then {REPAIR}, then kubectl -n shop delete pod database-0"
+
+
+def test_requests_are_changed_before_a_kubelet_that_counts_two_cpus_per_core_rejects_them() -> None:
+    node = clean_node()
+    entries(node, DATABASE, server="1")
+    offline(node, "7", "0-6")
+    allocation(node, full_cores=False)
+    (finding,) = node.findings("siblings")
+    assert str(finding.severity) == "note"
+    assert finding.fix.split(", then ") == [
+        "change the CPU requests of shop/database-0 to multiples of 2",
+        "chcpu --enable 7",
+        REPAIR,
+        "set the CPU Manager policy option full-pcpus-only",
+        "kubectl -n shop delete pod database-0",
+    ]
+
+
+def test_a_kubelet_that_started_with_all_cpus_guarantees_whole_cores() -> None:
+    """Its state has the CPU that went offline later."""
+    node = clean_node()
+    entries(node, DATABASE, server="1-2")
+    before = node.state
+    offline(node, "7", "0-6")
+    node.state = before
+    (finding,) = node.findings("siblings")
+    assert (str(finding.severity), finding.fix) == ("error", "kubectl -n shop delete pod database-0")
+
+
+def test_no_pod_is_deleted_in_vain_on_cores_of_different_sizes() -> None:
+    """All CPUs are online: nothing makes the kubelet count two CPUs per core."""
+    node = clean_node()
+    entries(node, DATABASE, server="1-2")
+    for cpu in (3, 7):
+        node.files[f"{CPU_DIR}/cpu{cpu}/topology/thread_siblings_list"] = f"{cpu}\n"
+        node.files[f"{CPU_DIR}/cpu{cpu}/topology/core_cpus_list"] = f"{cpu}\n"
+        node.files[f"{CPU_DIR}/cpu{cpu}/topology/core_id"] = f"{cpu}\n"
+    (finding,) = node.findings("siblings")
+    assert (str(finding.severity), finding.fix) == ("warning", "")
+    assert "the kubelet assumes 1 CPU per core (8 CPUs / 5 cores, rounded down)" in finding.message
 
 
 @pytest.mark.parametrize(

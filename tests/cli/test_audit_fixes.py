@@ -28,6 +28,7 @@ from tests.audit.node_tree import DATABASE, FRONT, OWN, WEB, clean_node
 from tests.audit.test_claims import DRIVEN, LIMITLESS, MOVED
 from tests.audit.test_fixes import BOOTS, COMMANDS
 from tests.cli.conftest import Cpuctl
+from tests.machine.sysfs_writer import CPU_DIR
 from tests.support import kubelet_stand_in as kubelet
 from tests.support import stand_ins
 from tests.support.audited_node import CPU, V36, V37, Node
@@ -87,6 +88,17 @@ def kubelet_is_too_old(node: Node) -> None:
 def not_whole_cores(node: Node) -> None:
     name = f"{kubelet.DIRECTORY}/config.yaml"
     node.tree.files[name] = node.tree.files[name].replace(WHOLE_CORES, "")
+
+
+def lacks_a_cpu(node: Node) -> None:
+    """Let the kubelet start while a core has only one CPU."""
+    node.tree.files |= {f"{CPU_DIR}/online": "0-2,4-7\n", f"{CPU_DIR}/offline": "3\n"}
+    node.tree.files[f"{CPU_DIR}/cpu3/online"] = "0\n"
+
+
+def lacks_a_cpu_and_whole_cores(node: Node) -> None:
+    lacks_a_cpu(node)
+    not_whole_cores(node)
 
 
 def requests_one_cpu(node: Node) -> None:
@@ -252,6 +264,19 @@ FIXED = {
         f"change the CPU requests of shop/database-0 to multiples of 2, then {DELETE}",
         lambda node: node.configure(WHOLE_CORES),
         requests_one_cpu,
+    ),
+    "a core of two, while the kubelet counts one CPU per core": Situation(
+        "siblings-shared",
+        f"{SWITCH.format('enable')}, then {REPAIR}, then {DELETE}",
+        lambda _: None,
+        lacks_a_cpu,
+    ),
+    "a core of two, with neither the option nor all CPUs": Situation(
+        "siblings-shared",
+        f"{SWITCH.format('enable')}, then {REPAIR}, then set the CPU Manager policy option full-pcpus-only, "
+        f"then {DELETE}",
+        lambda node: state(node, "0,4-7", entries={DATABASE: {"server": "1-2"}}),
+        lacks_a_cpu_and_whole_cores,
     ),
     "an irqbalance without configuration": Situation(
         "irqbalance",

@@ -28,6 +28,7 @@ _SAME = {
     "--topology": "-m",
     option_names.KUBELET_VERSION: "--from",
     "--version": option_names.KUBELET_VERSION,
+    option_names.PODS: "-f",
 }
 """Options of other commands, and the options that do the same in commands without them."""
 _TELLING = 5

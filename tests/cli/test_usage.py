@@ -52,7 +52,8 @@ CONFIG = "fixtures/kubelet/static.yaml"
             "it is a kubelet flag: use --kubelet-args --cpu-manager-policy=static",
         ),
         ("plan --ephem 3", "no such option: --ephem", "did you mean --ephemeral-storage?"),
-        ("checkpoint new --pods x", "no such option: --pods", "cpuctl checkpoint new -h lists the options"),
+        ("checkpoint new --pods x", "no such option: --pods", "use -f x"),
+        ("cgroups show --pod x", "no such option: --pod", "did you mean --pods?"),
         (
             "plan -T a=1/1 --kubelet-args --topology-manager-policy single-numa-node",
             "--kubelet-args: --topology-manager-policy has no value",

@@ -96,4 +96,5 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
 
 def shared_line(pools: Pools) -> str:
     """Show where containers without exclusive CPUs run while no CPUs are exclusive."""
-    return "On an empty node, " + shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"])
+    sentence = shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"])
+    return f"On an empty node, {sentence[:1].lower()}{sentence[1:]}"

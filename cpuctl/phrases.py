@@ -37,6 +37,11 @@ def any_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
+def all_of(names: Sequence[str]) -> str:
+    """Write things that belong together: ``a``, ``a and b``, ``a, b and c``."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
 def taken_text(cpus: CPUSet) -> str:
     """Say of exclusive CPUs that they are not only their pod's: ``is reserved or held by another pod``."""
     return f"{'is' if len(cpus) == 1 else 'are'} reserved or held by another pod"

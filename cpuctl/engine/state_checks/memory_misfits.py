@@ -13,7 +13,7 @@ from cpuctl.engine.memory.tables import Tables, free_in
 from cpuctl.engine.state_checks.fewest_pods import fewest_pods
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, kept
-from cpuctl.phrases import byte_text, few
+from cpuctl.phrases import all_of, byte_text, few
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
@@ -101,7 +101,7 @@ def misfit_findings(
     running = replace(saved, entries=kept(saved.entries, owners))
     needed = replayed(running, fresh).misfits
     removed = pods_to_remove(running, fresh, compares_groups=compares_groups) if needed else ()
-    fix = _removal(removed, owners) if needed else REPAIR_WITH_PODS
+    fix = (_removal(removed, owners) or DRAIN) if needed else REPAIR_WITH_PODS
     for alike in _same_shortage(replayed(saved, fresh).misfits):
         uid, container, _ = alike[0].held
         if len(alike) == 1:
@@ -154,16 +154,21 @@ def _together(alike: Sequence[UnplacedBlock], saved: MemoryStateFile, owners: Ow
 
 
 def _removal(removed: Sequence[str], owners: Owners) -> str:
-    """Propose to remove pods from their node, or those that do not fit if none are named."""
-    names = few([owners.name(uid) for uid in removed], most=_NAMED) or "the pods that do not fit"
+    """Propose to remove pods from their node, or those that do not fit if none are named.
+
+    Empty for too many to name: draining the node is the only way then.
+    """
+    if len(removed) > _NAMED:
+        return ""
+    names = all_of([owners.name(uid) for uid in removed]) if removed else "the pods that do not fit"
     return f"remove {names} from the node, then {REPAIR_WITH_PODS}"
 
 
 def _enough(misfits: Sequence[UnplacedBlock], removed: Sequence[str], owners: Owners) -> str:
     """Say which pods have to be removed if not all do."""
-    if not removed or len(removed) >= len({each.held.uid for each in misfits}):
+    if not 0 < len(removed) < len({each.held.uid for each in misfits}) or len(removed) > _NAMED:
         return ""
-    return f"; removing {few([owners.name(uid) for uid in removed], most=_NAMED)} is enough"
+    return f"; removing {all_of([owners.name(uid) for uid in removed])} is enough"
 
 
 def no_room(misfits: Sequence[UnplacedBlock], removed: Sequence[str], owners: Owners) -> tuple[str, str]:
@@ -173,7 +178,7 @@ def no_room(misfits: Sequence[UnplacedBlock], removed: Sequence[str], owners: Ow
     more = f" and {len(shortages) - _SHOWN} more" if len(shortages) > _SHOWN else ""
     is_enough = _enough(misfits, removed, owners)
     why = f"memory held by pods does not fit on this machine: {shown}{more}{is_enough}"
-    return why, f"{DRAIN}, or {_removal(removed, owners)}"
+    return why, ", or ".join(filter(None, (DRAIN, _removal(removed, owners))))
 
 
 def _shortage(alike: Sequence[UnplacedBlock], owners: Owners) -> str:

@@ -268,8 +268,19 @@ NOWHERE = f"0 of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
             "3080Mi of memory missing on NUMA node 0; removing shop/q is enough",
             "shop/q",
         ),
+        (
+            {uid: {"a": (block(0, 2),)} for uid in "pqr"},
+            "; ".join(NOWHERE.replace("/q/", f"/{uid}/") for uid in "pqr"),
+            "shop/p, shop/q and shop/r",
+        ),
     ],
-    ids=["two blocks", "as many as are listed", "more than are listed", "memory that several hold"],
+    ids=[
+        "two blocks",
+        "as many as are listed",
+        "more than are listed",
+        "memory that several hold",
+        "several pods",
+    ],
 )
 def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text: str, who: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
@@ -277,6 +288,18 @@ def test_memory_that_does_not_fit_is_a_reason_not_to_repair(entries: Held, text:
     assert repair_memory_state(saved, READ, owners) == NotRepaired(
         f"memory held by pods does not fit on this machine: {text}", remove(who)
     )
+
+
+@pytest.mark.parametrize(("count", "drains"), [(10, False), (11, True)])
+def test_so_many_pods_that_they_are_not_all_named_are_drained(count: int, *, drains: bool) -> None:
+    uids = [f"p{number:02}" for number in range(count)]
+    entries: Held = {uid: {"a": (block(0, 2),)} for uid in uids}
+    saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
+    owners = Owners.of(pod(uid, app(name="a")) for uid in uids)
+    result = repair_memory_state(saved, READ, owners)
+    assert isinstance(result, NotRepaired)
+    named = ", ".join(f"shop/{uid}" for uid in uids[:-1])
+    assert result.advice == (DRAIN if drains else remove(f"{named} and shop/{uids[-1]}"))
 
 
 def test_groups_that_depend_on_map_order_are_a_reason_not_to_repair() -> None:

@@ -381,7 +381,9 @@ class ShownBy(TypedDict, total=False):
     shownByPods: bool
     """Whether it affects the given pods: their result changes with this difference alone."""
     shownByState: bool
-    """Whether it affects the state files: with this difference alone, the kubelet's start changes."""
+    """Whether it affects the state files: with this difference alone, the kubelet's start on them changes."""
+    shownByConfiguration: bool
+    """Whether it affects the kubelet's start without state files: with this difference alone, it changes."""
 
 
 class _Change(TypedDict):

@@ -77,6 +77,18 @@ def test_state_files_show_what_a_release_rejects(ask: Ask, tmp_path: Path) -> No
     assert "Kubelet 1.32.2 would start." in reported
 
 
+def test_a_start_without_state_files_is_shown_by_the_configuration(ask: Ask, tmp_path: Path) -> None:
+    """1.31 and 1.34 reject different gates; there are no state files that this could affect."""
+    gates = "featureGates: {PodLevelResources: true, CPUManager: true}"
+    text = f"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n{gates}\n"
+    (tmp_path / "gates.yaml").write_text(text)
+    words = ("config", "versions", "--kubelet-config", "gates.yaml", "-T", "web=1/1,1Gi", "--from", "1.31")
+    result = ask(*words, "--to", "1.34", "-o", "json")
+    assert shown(result, "shownByState") == set()
+    assert shown(result, "shownByConfiguration") == {"defaults_by_gates"}
+    assert "1.32, configuration (affects this configuration)" in ask(*words, "--to", "1.34", "-q").out
+
+
 def test_pods_show_what_a_release_rejects(ask: Ask) -> None:
     """Kubernetes issue 120733: with node 0 in use, a pod on both nodes is rejected from 1.32 on."""
     pods = ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi")

@@ -46,8 +46,9 @@ def versions_document(
     """Describe the differences between two releases; *everything*, or those that affect the configuration."""
     versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
-    behaviours = [_behaviour(change, effects) for change in changes.behaviours]
-    gates = [_gate(change, effects) for change in changes.gates]
+    on_files = any(start.on_files for start in starts)
+    behaviours = [_behaviour(change, effects, on_files=on_files) for change in changes.behaviours]
+    gates = [_gate(change, effects, on_files=on_files) for change in changes.gates]
     parts: answers.Changes = {
         "behaviours": [each for each in behaviours if everything or each["relevant"] or _is_shown(each)],
         "featureGates": [each for each in gates if everything or each["relevant"] or _is_shown(each)],
@@ -141,11 +142,16 @@ def _next(
     return answer
 
 
+_SHOWN_BY = ("shownByPods", "shownByState", "shownByConfiguration")
+
+
 def _is_shown(change: answers.ShownBy) -> bool:
-    return change.get("shownByPods", False) or change.get("shownByState", False)
+    return any(change.get(name, False) for name in _SHOWN_BY)
 
 
-def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.BehaviourChange:
+def _behaviour(
+    change: BehaviourChange, effects: Effects | None, *, on_files: bool
+) -> answers.BehaviourChange:
     difference = change.difference
     before, after = difference.before, difference.after
     return {
@@ -160,17 +166,23 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.Beha
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "relevant": change.concerns,
-        **_shown(change.name, effects),
+        **_shown(change.name, effects, on_files=on_files),
     }
 
 
-def _shown(name: str, effects: Effects | None) -> answers.ShownBy:
+def _shown(name: str, effects: Effects | None, *, on_files: bool) -> answers.ShownBy:
+    """Say what shows a difference; a start that does not fail *on_files* shows it with the configuration."""
     if effects is None:
         return {}
-    return {"shownByPods": name in effects.shown_by_pods, "shownByState": name in effects.shown_by_start}
+    by_start = name in effects.shown_by_start
+    return {
+        "shownByPods": name in effects.shown_by_pods,
+        "shownByState": by_start and on_files,
+        "shownByConfiguration": by_start and not on_files,
+    }
 
 
-def _gate(change: GateChange, effects: Effects | None) -> answers.GateChange:
+def _gate(change: GateChange, effects: Effects | None, *, on_files: bool) -> answers.GateChange:
     return {
         "gate": change.gate,
         "before": _stage(change.before),
@@ -180,7 +192,7 @@ def _gate(change: GateChange, effects: Effects | None) -> answers.GateChange:
         "setTo": change.setting,
         "problem": change.problem or None,
         "relevant": change.concerns,
-        **_shown(change.gate, effects),
+        **_shown(change.gate, effects, on_files=on_files),
     }
 
 

@@ -81,8 +81,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "defaults_by_gates": Difference(
         since=32,
         area="configuration",
-        before="the kubelet exits with an error if a file sets a feature gate that cannot be set",
-        after="the kubelet panics if a file sets a feature gate that cannot be set",
+        before="the kubelet exits with an error if a file sets an unknown or locked feature gate",
+        after="the kubelet panics if a file sets an unknown or locked feature gate",
         source="defaults.go, 1.32",
         evidence="verified",
         cases=("1.31/hints nodehints-p-31", "1.32/hints nodehints-p-31"),

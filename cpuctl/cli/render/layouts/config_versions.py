@@ -120,6 +120,8 @@ def _heading(change: answers.BehaviourChange, *, wide: bool) -> str:
 def _shown(change: answers.ShownBy) -> str:
     if change.get("shownByState"):
         return " (affects these state files)"
+    if change.get("shownByConfiguration"):
+        return " (affects this configuration)"
     return " (affects these pods)" if change.get("shownByPods") else ""
 
 

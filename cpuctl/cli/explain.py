@@ -37,9 +37,9 @@ HELP = """Explain why a pod is admitted or rejected, and what would help.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Default: the only pod, or the first that is not
 admitted; with --events, the pod that a kubelet rejected last, with the kubelet's message. A running pod from
---pods is admitted again, as after a kubelet restart; one that has ended is explained as a new pod. If a
-running pod has a pending resize, the outcome is shown, and what the reference implementation of KEP-5554
-would do; see cpuctl resize for other resizes.
+--pods is admitted again, as after a kubelet restart; one that has ended, from -f or --pods, is explained as
+a new pod. If a running pod has a pending resize, the outcome is shown, and what the reference implementation
+of KEP-5554 would do; see cpuctl resize for other resizes.
 
 Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. If the
 pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Each
@@ -123,7 +123,7 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
     namespace, name = pod.split("/")[:2] if "/" in pod else ("", pod)
     events = (option_names.EVENTS, inputs.events) if inputs.events else ()
     words = ["kubectl", "get", "pod", *(["-n", namespace] if namespace else []), name]
-    command = planning_command(replace(inputs, include_completed=True), ("explain", pod, *events))
+    command = planning_command(inputs, ("explain", pod, *events))
     return UsageError(
         "no pods to explain", hint=f"specify its manifest: {shlex.join(words)} -o yaml | {command} -f -"
     )
@@ -194,7 +194,7 @@ def _pod_of_messages(
     def requested(planning: Planning) -> str:
         given.extend((*planning.incoming, *planning.initial.running))
         if has_named(search):
-            ended = planning.initial.ended
+            ended = (*planning.past.ended, *planning.initial.ended)
             given.extend(each for each in ended if messages_about(search, each.full_name))
         return pod or named_pod(search, given)
 
@@ -222,7 +222,7 @@ def _explanation(
 
     sources = Sources()
     try:
-        planning = read_planning(inputs, pods_needed=pods_needed, sources=sources)
+        planning = read_planning(inputs, pods_needed=pods_needed, sources=sources, ended_too=True)
     except ConfigRefusedError as refused:
         from cpuctl.answering.config.parts import unloaded_header
         from cpuctl.answering.explain.explain_answer import not_started_document

@@ -398,15 +398,12 @@ class PodChoice(Record):
     running: bool = False
 
 
-def choose_pod(
-    text: str, incoming: Sequence[StoredPod], running: Sequence[StoredPod], ended: Sequence[str] = ()
-) -> PodChoice:
+def choose_pod(text: str, incoming: Sequence[StoredPod], running: Sequence[StoredPod]) -> PodChoice:
     """Find the pod named by ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID.
 
-    New pods are searched first. Raise UsageError if there is not exactly one such pod, and for one of the
-    *ended* pods.
+    New pods are searched first. Raise UsageError if there is not exactly one such pod.
     """
-    name, container = _split(text)
+    _, container = _split(text)
     for pods, are_running in ((incoming, False), (running, True)):
         places = matching(text, pods)
         if len(places) > 1:
@@ -414,8 +411,6 @@ def choose_pod(
         if places:
             _check_container(pods[places[0]], container)
             return PodChoice(places[0], container, are_running)
-    if gone := [each for each in ended if name in (each, each.rpartition("/")[2])]:
-        raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="use --include-completed")
     raise _unknown(text, (*incoming, *running))
 
 

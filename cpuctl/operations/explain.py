@@ -62,21 +62,28 @@ def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
     from cpuctl.inputs.pods import choose_pod
 
     if text:
-        return choose_pod(text, planning.incoming, planning.initial.running, planning.past.ended)
+        return choose_pod(text, planning.incoming, planning.initial.running)
     return _last_rejected(planning) if planning.past.rejections else None
 
 
 def with_ended_pod(planning: Planning, text: str = "") -> Planning:
-    """Add the pod of the running pods' file that *text* or events mean as a new pod, if it has ended.
+    """Add the given pod that *text* or events mean, or the only one, as a new pod, if it has ended.
 
-    Others that are meant come first: incoming ones and, with a *text*, running ones.
+    Others that are meant come first: incoming ones and, with a *text*, running ones. Warn about ended pods
+    of manifests that stay left out.
     """
-    if not planning.initial.ended:
+    ended = planning.past.ended
+    if not (ended or planning.initial.ended):
         return planning
 
     from cpuctl.inputs.pods import GivenPods, identified
+    from cpuctl.operations.plan_inputs import warn_of_ended
 
-    found = _meant(planning, text, identified(planning.initial.ended))
+    listed = {pod.uid: pod for pod in (*identified(planning.initial.ended), *ended)}
+    found = _meant(planning, text, [*listed.values()])
+    explained = {pod.uid for pod in found}
+    if left := [pod for pod in ended if pod.uid not in explained]:
+        warn_of_ended(left, planning.inputs, planning.sources)
     if not found:
         return planning
     planning.sources.notes += (f"{_how_ended(pod)} and is explained as a new pod" for pod in found)
@@ -86,14 +93,16 @@ def with_ended_pod(planning: Planning, text: str = "") -> Planning:
 def _meant(planning: Planning, text: str, ended: Sequence[Pod]) -> tuple[Pod, ...]:
     """Find the ended pods that a name or, if it is empty, the latest event about any of them means.
 
-    There are none if another pod is meant.
+    Without either, it is the only pod of manifests. There are none if another pod is meant.
     """
     from cpuctl.inputs.pods import matching
 
     if text:
         others = (*planning.incoming, *planning.initial.running)
         return () if matching(text, others) else tuple(ended[place] for place in matching(text, ended))
-    events = planning.past.rejections
+    events, given = planning.past.rejections, planning.past.ended
+    if not events:
+        return given if len(given) == 1 and not planning.incoming else ()
     if any(event.is_of(pod.uid, pod.full_name) for event in events for pod in planning.incoming):
         return ()
     found = (pod for event in events for pod in ended if event.is_of(pod.uid, pod.full_name))
@@ -120,6 +129,11 @@ def explain_pod(
     from cpuctl.inputs.pods import PodChoice, few_names
 
     if choice is None and not planning.incoming:
+        if ended := planning.past.ended:
+            names = few_names(pod.full_name for pod in ended)
+            raise NothingToExplainError(
+                "all pods have ended, and none is named", hint=f"choose one to explain: {names}"
+            )
         names = few_names(pod.full_name for pod in planning.initial.running)
         raise NothingToExplainError(
             "no new pods are given, and no running pod is named", hint=f"specify one: {names}"

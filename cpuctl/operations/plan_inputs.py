@@ -76,9 +76,9 @@ class PlanningInputs(Record):
 
 
 class PastPods(Record):
-    """Past pods: names of those that have ended and are left out, and rejection events, the last first."""
+    """Past pods: those that have ended and are left out, and rejection events, the last first."""
 
-    ended: tuple[str, ...] = ()
+    ended: tuple[Pod, ...] = ()
     rejections: tuple[RejectionEvent, ...] = ()
 
 
@@ -191,9 +191,16 @@ def _needs_unknown_caches(node: Node) -> bool:
 
 
 def read_planning(
-    inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None, fresh: bool = False
+    inputs: PlanningInputs,
+    *,
+    pods_needed: bool,
+    sources: Sources | None = None,
+    fresh: bool = False,
+    ended_too: bool = False,
 ) -> Planning:
     """Read all inputs; *fresh*: no state files, although the machine may have some.
+
+    *ended_too*: the pods of the manifests may all have ended, and the caller warns about those that have.
 
     The origin of each input goes to *sources*, even if the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
@@ -208,11 +215,13 @@ def read_planning(
         *inputs.filenames,
     )
     sources = sources or Sources()
-    given, past = read_pods(inputs, sources, needed=pods_needed)
+    given, past = read_pods(inputs, sources, needed=pods_needed, ended_too=ended_too)
     return replace(planning_for(given, inputs, sources, fresh=fresh), past=past)
 
 
-def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
+def read_pods(
+    inputs: PlanningInputs, sources: Sources, *, needed: bool, ended_too: bool = False
+) -> tuple[GivenPods, PastPods]:
     """Read the incoming pods and, separately, which of the given pods have ended, and rejection events.
 
     Raise UsageError if there are none although they are *needed*.
@@ -220,11 +229,11 @@ def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tupl
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=needed)
     rejections = load_rejections(inputs.events, sources)
     kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))
-    ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
+    ended = () if inputs.include_completed else tuple(_pods_beyond(given.pods, kept))
     if ended:
-        option = "" if inputs.include_completed is None else " (--include-completed)"
-        _warn_of_ended(ended, sources, option, all_ended=needed and not kept)
         given = replace(given, pods=kept)
+        if not ended_too:
+            warn_of_ended(ended, inputs, sources, all_ended=needed and not kept)
     return given, PastPods(ended, rejections)
 
 
@@ -423,18 +432,22 @@ def _not_ended(pods: Iterable[Pod], rejections: Sequence[RejectionEvent]) -> Ite
             yield pod
 
 
-def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
+def _pods_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[Pod]:
     uids = {pod.uid for pod in kept}
-    return (pod.full_name for pod in pods if pod.uid not in uids)
+    return (pod for pod in pods if pod.uid not in uids)
 
 
-def _warn_of_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
+def warn_of_ended(
+    ended: Sequence[Pod], inputs: PlanningInputs, sources: Sources, *, all_ended: bool = False
+) -> None:
     """Warn which pods are left out; raise UsageError if these are all, and some are needed."""
     from cpuctl.phrases import few
 
+    names = few([pod.full_name for pod in ended])
     if all_ended:
         raise UsageError(
-            f"all pods have ended: {few(ended)}", hint="to treat them as new pods, use --include-completed"
+            f"all pods have ended: {names}", hint="to treat them as new pods, use --include-completed"
         )
+    option = "" if inputs.include_completed is None else " (--include-completed)"
     what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"
-    sources.warnings.append(f"{what} not planned: {few(ended)}{option}")
+    sources.warnings.append(f"{what} not planned: {names}{option}")

@@ -208,19 +208,50 @@ def test_without_a_pending_resize_none_is_reported(cpuctl: Cpuctl) -> None:
     assert json.loads(cpuctl("explain", *ANSWERS["admitted"], "-o", "json").out)["resize"] is None
 
 
-def test_a_pod_that_has_ended_is_an_error(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    pods = tmp_path / "pods.yaml"
-    kind, spec = "apiVersion: v1, kind: Pod", "spec: {containers: [{name: c}]}"
-    pods.write_text(
-        f"{{{kind}, metadata: {{name: done}}, {spec}, status: {{phase: Succeeded}}}}\n---\n"
-        f"{{{kind}, metadata: {{name: runs}}, {spec}}}\n"
+SMALL_NODE = ("-m", "synthetic:4c,mem=8Gi")
+
+
+def ended_manifests(directory: Path, **phases: str) -> str:
+    """Write manifests of pods in these phases; return the file's name."""
+    (directory / "pods.yaml").write_text(
+        "\n---\n".join(
+            f"{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, "
+            f"spec: {{containers: [{{name: c}}]}}, status: {{phase: {phase}}}}}"
+            for name, phase in phases.items()
+        )
     )
-    words = ("explain", "done", "-m", "synthetic:4c,mem=8Gi", "-f", str(pods))
-    refused = cpuctl(*words)
-    assert (refused.code, refused.err.splitlines()[:2]) == (
-        2, ["error: POD: pod default/done has ended", "hint: use --include-completed"],
-    )  # fmt: skip
-    assert cpuctl(*words, "--include-completed").code == 0
+    return str(directory / "pods.yaml")
+
+
+def test_a_manifest_of_a_pod_that_has_ended_is_explained_as_a_new_pod(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The others that have ended stay left out."""
+    pods = ended_manifests(tmp_path, done="Succeeded", failed="Failed", runs="Pending")
+    result = cpuctl("explain", "failed", *SMALL_NODE, "-f", pods, "-o", "json")
+    answer = json.loads(result.out)
+    assert (result.code, answer["pod"]["name"], answer["query"]["restarted"]) == (0, "failed", False)
+    assert "note: default/failed has ended (Failed) and is explained as a new pod\n" in result.err
+    assert "warning: 1 pod that has ended is not planned: default/done (--include-completed)\n" in result.err
+
+
+def test_the_only_manifest_is_explained_even_if_the_pod_has_ended(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """If the file of the running pods has it too, it is one pod."""
+    pods = ended_manifests(tmp_path, failed="Failed")
+    message = "Pod was rejected: Resources cannot be allocated with Topology locality"
+    for words in ((), ("--pods", pods), ("failed", "--pods", pods), ("--message", message)):
+        result = cpuctl("explain", *words, *SMALL_NODE, "-f", pods)
+        assert (result.code, "POD     default/failed" in result.out) == (0, True), words
+        assert "not planned" not in result.err
+
+
+def test_of_several_pods_that_have_all_ended_one_has_to_be_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A message is explained all the same."""
+    words = (*SMALL_NODE, "-f", ended_manifests(tmp_path, done="Succeeded", failed="Failed"))
+    refused = cpuctl("explain", *words)
+    stated = "all pods have ended, and none is named"
+    assert refused.code == 2
+    assert f"error: {stated}\nhint: choose one to explain: default/done, default/failed\n" in refused.err
+    about = cpuctl("explain", "--message", "default cpuset cannot be empty", *words)
+    assert (about.code, stated in about.err) == (0, True)
 
 
 def test_memory_without_allocated_resources_in_the_status(cpuctl: Cpuctl, tmp_path: Path) -> None:

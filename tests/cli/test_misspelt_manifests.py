@@ -81,7 +81,7 @@ def test_a_missing_manifest_is_not_taken_for_a_pod(cpuctl: Cpuctl) -> None:
     assert "hint" not in cpuctl("plan", *NODE, "-T", "web=1/1", "--pods", "missing").err
 
 
-_MANIFEST = "specify its manifest: kubectl get pod {} | cpuctl explain {} --include-completed -f -"
+_MANIFEST = "specify its manifest: kubectl get pod {} | cpuctl explain {} -f -"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,11 @@ class HugePages(TypedDict):
     removesMemoryState: bool
     """Whether memory_manager_state must be removed before the kubelet restarts, because it lists other pages.
     """
+    repairCommand: NotRequired[str]
+    """The command that adds the pages to memory_manager_state, between stopping and starting the kubelet.
+
+    Running pods keep what they have. Missing if the file must be removed, or does not exist.
+    """
     lost: list[str]
     """Other pods that would no longer be admitted."""
     stillRejected: NotRequired[list[str]]

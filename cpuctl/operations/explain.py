@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.pods.manifest import owner_of, status_reason
 from cpuctl.pods.model import TERMINAL_PHASES
 from cpuctl.records import Record, replace
+from cpuctl.state_names import MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.pods import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.machine_info import MachineInfo
-    from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
     from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
@@ -35,9 +36,9 @@ class Explained(Record):
     """The explanation of one decision, and what would change it in addition to what the engine tries.
 
     ``name`` is how to find the pod again, ``container`` the container in question, empty for the whole pod.
-    With more huge ``pages`` the pod would be admitted, after removing the kubelet's memory state if
-    ``state_in_the_way``; ``resize`` is the outcome of a pending resize, ``rejection`` the kubelet's own event
-    about the pod.
+    With more huge ``pages`` the pod would be admitted; if ``state_in_the_way``, after the command ``repair``
+    adapts the kubelet's memory state or, if it is empty, after removing that. ``resize`` is the outcome of a
+    pending resize, ``rejection`` the kubelet's own event about the pod.
     """
 
     explanation: Explanation
@@ -45,6 +46,7 @@ class Explained(Record):
     container: str
     pages: tuple[MorePages, ...]
     state_in_the_way: bool
+    repair: str
     resize: RetriedResize | None
     rejection: RejectionEvent | None = None
 
@@ -155,14 +157,16 @@ def explain_pod(
             replay = replay_scenario(replace(quiet, position=_first_refused(replay)), runs)
     if not isinstance(replay, Replay):
         return replay
-    pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
+    pod = replay.scenario.pod
+    pages, repaired = _more_pages(planning, replay, runs)
     return Explained(
         explanation=explain(replay, runs.tick),
         name=_unmistakable(pod, (*planning.incoming, *planning.initial.running)),
         container=chosen.container,
-        pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
+        pages=pages,
         # A kubelet with this policy has always written its file.
         state_in_the_way=planning.kubelet.config.memory_manager_policy == "Static",
+        repair=_repair_command(planning.inputs) if repaired else "",
         resize=_pending_resize(planning, pod.uid) if chosen.running else None,
         rejection=next(
             (event for event in planning.past.rejections if event.is_of(pod.uid, pod.full_name)), None
@@ -212,35 +216,79 @@ def _memory_state_is_stale(planning: Planning) -> bool:
     )
 
 
-def _more_pages(
-    planning: Planning, replay: Replay, runs: SearchBudget, *, stale: bool
-) -> Iterator[MorePages]:
-    """Report what more huge pages would do.
+def _more_pages(planning: Planning, replay: Replay, runs: SearchBudget) -> tuple[tuple[MorePages, ...], bool]:
+    """Report what more huge pages would do, and whether this requires a repaired memory_manager_state.
 
-    A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
-    admits running pods again, which have to be known for that.
+    A kubelet refuses a file that was written with other pages. If a repaired one does not help, it starts
+    without the file. Either way it admits running pods again, which have to be known for that.
     """
     from cpuctl.engine.outcome import Admitted
 
-    initial, again = planning.initial, replay.scenario.restarted
+    initial, again, stale = planning.initial, replay.scenario.restarted, _memory_state_is_stale(planning)
     if isinstance(replay.admission.verdict, Admitted) or (stale and not initial.known):
-        return
+        return (), False
 
     from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
 
-    def start_on(info: MachineInfo) -> Starter:
+    def start_on(info: MachineInfo, *, repaired: bool = False) -> Starter:
         source = replace(planning.source, info=info)
         left = initial.without_memory()
         changed = replace(planning, source=source, initial=left.before_restart if again else left)
+        if repaired:
+            return partial(_start_with_repaired_memory_state, replace(changed, initial=initial))
         if stale and not again:
-            return partial(_start_without_memory_state, changed)
+            return partial(_start_and_readmit, changed)
         return partial(changed.start, sources=Sources())
 
-    yield from more_huge_pages(replay, planning.source.info, start_on, runs)
+    if stale and not again:
+        start_repaired = partial(start_on, repaired=True)
+        pages = tuple(more_huge_pages(replay, planning.source.info, start_repaired, runs))
+        if any(each.enough for each in pages):
+            return pages, True
+    return tuple(more_huge_pages(replay, planning.source.info, start_on, runs)), False
 
 
-def _start_without_memory_state(planning: Planning, kubelet: Kubelet) -> StartResult:
-    """Start without a memory state, and allocate memory to running pods again; all must get theirs."""
+def _repair_command(inputs: PlanningInputs) -> str:
+    """Write the command that repairs the state files on the node itself."""
+    from cpuctl.inputs.configuration import LIVE_MACHINE
+    from cpuctl.inputs.state_files import CheckpointInputs
+    from cpuctl.operations.command_lines import checkpoint_commands, on_node_command
+
+    node = CheckpointInputs(kubelet=inputs.kubelet, pods=inputs.pods)
+    if inputs.machine == LIVE_MACHINE:
+        return f"sudo {checkpoint_commands(node)('cpuctl checkpoint repair')} {option_names.YES}"
+    return on_node_command(("repair",), node)
+
+
+def _start_with_repaired_memory_state(planning: Planning, kubelet: Kubelet) -> StartResult:
+    """Start with the memory state that a repair adapts to the machine, and admit running pods again."""
+    from cpuctl.checkpoints.memory_state import write_memory_state
+    from cpuctl.checkpoints.model import MemoryStateFile
+    from cpuctl.engine.outcome import Undetermined
+    from cpuctl.engine.start import Started, start_managers
+    from cpuctl.engine.state_checks.owners import Owners
+    from cpuctl.engine.state_repair import MemoryRules, Repaired, repair_memory_state
+    from cpuctl.inputs.starting_state import read_by_others
+
+    initial, managers = planning.initial, start_managers(planning.source.info, kubelet)
+    found, reader = initial.files.memory, initial.reader
+    policy = managers.memory_policy if isinstance(managers, Started) else None
+    if policy is None or reader is None or not isinstance(found, MemoryStateFile):
+        return Undetermined("there is no memory_manager_state that can be repaired")
+    rules = MemoryRules(
+        fresh=policy.tables, keeps_pods=reader.keeps_pods, compares_groups=policy.compares_groups
+    )
+    repaired = repair_memory_state(found, rules, Owners.of(initial.granted))
+    if not isinstance(repaired, Repaired):
+        return Undetermined(repaired.reason)
+    texts = {**initial.texts, MEMORY_FILE: write_memory_state(repaired.state, reader)}
+    others = read_by_others(texts, kubelet)
+    files = replace(initial.files, memory=repaired.state, by_others=others)
+    return _start_and_readmit(replace(planning, initial=replace(initial, files=files, texts=texts)), kubelet)
+
+
+def _start_and_readmit(planning: Planning, kubelet: Kubelet) -> StartResult:
+    """Start, and admit running pods again, as after a restart; all of them must be admitted."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import Admitted, Undetermined
 

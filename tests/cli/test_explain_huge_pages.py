@@ -81,7 +81,7 @@ RUNNING = {
 
 @pytest.mark.parametrize("kubelet", [STATIC, ALIGNED], ids=["no manager counts", "the Memory Manager counts"])
 def test_pages_are_named_next_to_running_pods(cpuctl: Cpuctl, tmp_path: Path, kubelet: str) -> None:
-    """A memory_manager_state with other page counts is removed; running pods then get their memory again."""
+    """A memory_manager_state with other page counts is repaired, which keeps the memory of running pods."""
     machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi="
     running, requested = tmp_path / "running.json", tmp_path / "pod.json"
     running.write_text(json.dumps(RUNNING))
@@ -100,15 +100,50 @@ def test_pages_are_named_next_to_running_pods(cpuctl: Cpuctl, tmp_path: Path, ku
         {0: 3, 1: 2} if kubelet == ALIGNED else {0: 2, 1: 2}
     )
     shown = cpuctl("explain", "hp", *given, columns=400).out
-    removed = "after memory_manager_state is removed and the kubelet restarts"
-    assert (removed in shown) == (kubelet == ALIGNED)
-    if kubelet == ALIGNED:
-        (state / "memory_manager_state").unlink()
+    repaired = "after memory_manager_state is repaired and the kubelet restarts"
+    steps = "(running pods keep their memory): sudo cpuctl checkpoint repair --kubelet-args "
+    assert (repaired in shown, steps in shown, "\nThen start the kubelet.\n" in shown) == (
+        (kubelet == ALIGNED,) * 3
+    )
     for each in document["hugePages"]:
+        assert ("repairCommand" in each, each["removesMemoryState"]) == (kubelet == ALIGNED, False)
         pages = "/".join(str(each["after"] if node == each["numaNode"] else 1) for node in (0, 1))
-        more = (*given[:2], f"{machine}{pages}", *given[3:])
-        plan = json.loads(cpuctl("plan", *more, "-o", "json").out)
+        more, files = (*given[:2], f"{machine}{pages}", *given[3:5]), str(state)
+        if kubelet == ALIGNED:
+            files = str(tmp_path / f"repaired{each['numaNode']}")
+            of_release = ("--kubelet-version", "1.36", "--pods", str(running))
+            requested_repair = ("checkpoint", "repair", str(state), *more, *of_release)
+            assert cpuctl(*requested_repair, "--write-state", files).code == 0
+        asked = ("plan", *more, "--state", files, "--pods", str(running), "-f", str(requested))
+        plan = json.loads(cpuctl(*asked, "-o", "json").out)
         assert plan["pods"][0]["outcome"] == "Admitted"
+
+
+def memory_pod(name: str, memory: str, pages: str = "") -> dict[str, Any]:
+    limits = {"cpu": "500m", "memory": memory} | ({"hugepages-1Gi": pages} if pages else {})
+    spec = {"containers": [{"name": "c", "resources": {"limits": limits}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": f"u-{name}"}, "spec": spec}
+
+
+def test_the_memory_state_is_removed_if_running_pods_have_to_move(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Both nodes hold too much for the pages; without the file, both running pods fit on one of them."""
+    running, requested, state = (tmp_path / name for name in ("running.json", "hp.json", "state"))
+    pods = [memory_pod("small", "3Gi"), memory_pod("large", "4500Mi")]
+    running.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    requested.write_text(json.dumps(memory_pod("hp", "100Mi", "5Gi")))
+    words = ("-q", "-m", "synthetic:2s2n4c2t,mem=8Gi,hugepages-1Gi=0", "--kubelet-args", ALIGNED)
+    assert cpuctl("plan", *words, "-f", str(running), "--write-state", str(state)).code == 0
+    for pod in pods:
+        pod["status"] = {"phase": "Running"}
+    running.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    given = (*words, "--state", str(state), "--pods", str(running), "-f", str(requested))
+    document = json.loads(cpuctl("explain", "hp", *given, "-o", "json").out)
+    check(document)
+    found = [(each["removesMemoryState"], "repairCommand" in each) for each in document["hugePages"]]
+    assert set(found) == {(True, False)}
+    assert (
+        "after memory_manager_state is removed and the kubelet" in cpuctl("explain", *given, columns=400).out
+    )
 
 
 def test_pages_are_named_for_a_pod_that_is_not_admitted_again(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 
     from cpuctl.answering.explain.suggestion_answer import pages_answer
 
-    return pages_answer(explained.pages, without_state=explained.state_in_the_way)
+    return pages_answer(explained.pages, in_the_way=explained.state_in_the_way, repair=explained.repair)
 
 
 def _also_lacking(explanation: Explanation) -> answers.MissingPart:

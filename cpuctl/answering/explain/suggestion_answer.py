@@ -55,13 +55,14 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
     return answer
 
 
-def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.HugePagesPart:
+def pages_answer(tried: Sequence[MorePages], *, in_the_way: bool, repair: str) -> answers.HugePagesPart:
     """Describe huge pages to set aside, with the command for it, and numbers that are not enough.
 
-    *without_state*: the kubelet's ``memory_manager_state`` has fewer.
+    *in_the_way*: the kubelet's ``memory_manager_state`` has fewer; the command *repair*, if there is one,
+    adds them.
     """
     part: answers.HugePagesPart = {}
-    found = [_pages(each, without_state=without_state) for each in tried if each.enough]
+    found = [_pages(each, in_the_way=in_the_way, repair=repair) for each in tried if each.enough]
     if found:
         part["hugePages"] = found
     failed: list[answers.TriedHugePages] = [
@@ -80,16 +81,18 @@ def pages_answer(tried: Sequence[MorePages], *, without_state: bool) -> answers.
     return part
 
 
-def _pages(pages: MorePages, *, without_state: bool) -> answers.HugePages:
+def _pages(pages: MorePages, *, in_the_way: bool, repair: str) -> answers.HugePages:
     answer: answers.HugePages = {
         "numaNode": pages.numa_node,
         "pageKiB": pages.kib,
         "before": pages.before,
         "after": pages.after,
         "command": f"echo {pages.after} | sudo tee {pages_file(pages.numa_node, pages.kib)}",
-        "removesMemoryState": without_state,
+        "removesMemoryState": in_the_way and not repair,
         "lost": [lost.full_name for lost in pages.lost],
     }
+    if repair:
+        answer["repairCommand"] = repair
     if pages.left:
         answer["stillRejected"] = [left.full_name for left in pages.left]
     return answer

@@ -17,6 +17,7 @@ _KINDS = {
     "removal": "any one or two pods removed",
     "order": "any earlier place in the order",
 }
+_ADDING = "add the pages to memory_manager_state"
 
 
 def suggestions_table(document: ExplainedDecision) -> Table:
@@ -48,6 +49,9 @@ def command_lines(document: ExplainedDecision) -> Iterator[Cell]:
     for pages in document.get("hugePages", ()):
         yield Cell(f"# {_pages_text(pages)}, until the next reboot", "dim")
         yield Cell(pages["command"])
+        if repair := pages.get("repairCommand"):
+            yield Cell(f"# with the kubelet stopped, {_ADDING}", "dim")
+            yield Cell(repair)
 
 
 def _pages_text(pages: HugePages) -> str:
@@ -56,8 +60,9 @@ def _pages_text(pages: HugePages) -> str:
 
 
 def _pages_effect(pages: HugePages) -> str:
-    removal = "memory_manager_state is removed and " if pages["removesMemoryState"] else ""
-    return "; ".join((f"admitted, after {removal}the kubelet restarts", *_on_others(pages)))
+    change = "removed" if pages["removesMemoryState"] else "repaired" if "repairCommand" in pages else ""
+    before = f"memory_manager_state is {change} and " if change else ""
+    return "; ".join((f"admitted, after {before}the kubelet restarts", *_on_others(pages)))
 
 
 def _pages_without_success(document: ExplainedDecision) -> Iterator[tuple[Cell, ...]]:
@@ -152,12 +157,16 @@ def _without_success(search: Search, wanted: str) -> str:
 
 
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
-    """Return the command that allocates the pages, on the first NUMA node where that helps and harms none."""
+    """Return the steps that allocate the pages, on the first NUMA node where that helps and harms none."""
     harmless = [pages for pages in document.get("hugePages", ()) if not pages["lost"]]
     for pages in harmless[:1]:
         then = ", before memory_manager_state is removed" if pages["removesMemoryState"] else ""
         purpose = f"on the node, to allocate the huge pages until the next reboot{then}"
         yield next_line(purpose, pages["command"])
+        if repair := pages.get("repairCommand"):
+            copied = ("FILE: a copy, on the node, of the file used here",) if "FILE" in repair.split() else ()
+            step = f"Then stop the kubelet, and {_ADDING} (running pods keep their memory): {repair}"
+            yield Lines.of(step, *copied, "Then start the kubelet.")
 
 
 def runs_lines(document: ExplainedDecision) -> Iterator[str]:

@@ -120,8 +120,10 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
 
 def _disagreement(round_: Round) -> str:
     wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in round_.offers if offer.usable)
-    common = "these have no set of NUMA nodes in common"
-    return f"every provider has hints that the policy accepts, but {common}: {wants}"
+    # best-effort accepts all hints; the others only preferred ones.
+    admitted = isinstance(round_.merged, Merged) and round_.merged.admit
+    hints = "preferred hints" if admitted else "hints that the policy accepts"
+    return f"every provider has {hints}, but these have no set of NUMA nodes in common: {wants}"
 
 
 _SETS_SHOWN = 4

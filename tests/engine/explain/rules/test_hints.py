@@ -135,16 +135,23 @@ def test_why_no_hint_for_devices_is_accepted(policy: str, hints: DeviceHints, ru
     assert found == Decision(rule=rule, why=why, container="main", provider="example.com/card")
 
 
-def test_providers_that_want_different_nodes_disagree() -> None:
-    """Small sets come before large ones, then low nodes; providers without a preference are left out."""
+@pytest.mark.parametrize(
+    ("admit", "hints"), [(False, "hints that the policy accepts"), (True, "preferred hints")]
+)
+def test_providers_that_want_different_nodes_disagree(admit: bool, hints: str) -> None:
+    """Small sets come before large ones, then low nodes; providers without a preference are left out.
+
+    A policy that admits the pod all the same, best-effort, accepts all hints.
+    """
     found = decision(
         offer("cpu", OfferStatus.USABLE, frozenset(map(NodeMask, (0b11, 0b10000, 0b1)))),
         offer("devices", OfferStatus.NO_PREFERENCE),
         offer("memory", OfferStatus.USABLE, frozenset({NodeMask(0b1111)})),
+        merged=Merged(NO.hint, admit=admit),
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,
-        why="every provider has hints that the policy accepts, but these have no set of NUMA nodes in "
+        why=f"every provider has {hints}, but these have no set of NUMA nodes in "
         "common: cpu NUMA node 0 or NUMA node 4 or NUMA nodes 0-1; memory NUMA nodes 0-3",
         container="main",
     )

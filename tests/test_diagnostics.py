@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cpuctl.diagnostics import Diagnostic, Severity, counts, worst_first
+import pytest
+
+from cpuctl.diagnostics import Diagnostic, Severity, counts, only_shows, worst_first
 
 
 def stated(severity: Severity, code: str) -> Diagnostic[str]:
@@ -30,3 +32,16 @@ def test_severities_that_do_not_occur_are_counted_as_zero() -> None:
 def test_an_empty_place_is_omitted() -> None:
     finding = stated(Severity.NOTE, "a")
     assert [str(finding), str(finding.at(""))] == ["kubelet.yaml:3: text", "text"]
+
+
+@pytest.mark.parametrize(
+    ("fix", "shows"),
+    [
+        ("cpuctl explain shop/db --pods FILE", True),
+        ("sudo cpuctl explain shop/db --kubelet-args '--root-dir=/srv --fail-cgroupv1=false'", True),
+        ("sudo cpuctl checkpoint repair", False),
+        ("cpuctl explain shop/db --kubelet-version VERSION", False),
+    ],
+)
+def test_a_command_that_only_shows_more_is_told_from_a_fix(fix: str, shows: bool) -> None:
+    assert only_shows(fix) == shows

@@ -135,7 +135,9 @@ def verify_state(
     document = verdict_document(advised(case), case.states, sources.entries, kubelet)
     if lacks_states(case) and document["start"]["outcome"] == "Started":
         document["start"] = {"outcome": "Undetermined", "why": NO_STATE_FILES}
-    spell_out_fixes(document["findings"], checkpoint_commands(requested, released=host.kubelet.released))
+    root_dir = host.kubelet.config.root_dir
+    spelt_out = checkpoint_commands(requested, released=host.kubelet.released, root_dir=root_dir)
+    spell_out_fixes(document["findings"], spelt_out)
     return document
 
 

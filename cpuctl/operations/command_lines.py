@@ -108,7 +108,12 @@ def advise_command(planning: Planning) -> str:
     inputs = planning.inputs
     if not (inputs.filenames or inputs.templates or inputs.pods):
         return ""
-    return planning_command(replace(inputs, state=""), ("advise",))
+    return planning_command(_without_state(inputs), ("advise",))
+
+
+def _without_state(inputs: PlanningInputs) -> PlanningInputs:
+    """Return the inputs of a command that reads no state files, for which it would have to be root."""
+    return replace(inputs, state="", as_root=False)
 
 
 def snippet_command(inputs: PlanningInputs, search: AdviceOptions, row: int) -> str:
@@ -118,7 +123,7 @@ def snippet_command(inputs: PlanningInputs, search: AdviceOptions, row: int) -> 
     flags = [word for name in sorted(search.keep) for word in (option_names.KEEP, name)]
     flags += ["--what-if"] if search.what_if else []
     flags += ["--budget", str(search.budget)] if search.budget != BUDGET else []
-    command = planning_command(replace(inputs, state=""), ("advise",))
+    command = planning_command(_without_state(inputs), ("advise",))
     return f"{command} {shlex.join([*flags, '--snippet', str(row)])}"
 
 
@@ -324,10 +329,13 @@ def audit_command(inputs: NodeInputs) -> str:
     return command if here else command.removeprefix("sudo ")
 
 
-def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:
+def checkpoint_commands(
+    inputs: CheckpointInputs, *, released: bool = True, root_dir: str = ""
+) -> Callable[[str], str]:
     """Return a function that adds the given options to the cpuctl command that a fix proposes.
 
-    *released* is False if neither the options nor the node show the kubelet's release.
+    *released* is False if neither the options nor the node show the kubelet's release. *root_dir* is the
+    kubelet's setting, empty if it is unknown here.
     """
 
     def spelt_out(proposed: re.Match[str]) -> str:
@@ -342,7 +350,7 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
         recording = inputs.state if is_recording(inputs.state) else ""
         machine = inputs.machine or recording or below or LIVE_MACHINE
         of_kubelet = partial(_of_kubelet, machine, inputs)
-        text = re.sub(_EXPLAINING, partial(_explaining, machine, inputs), text)
+        text = re.sub(_EXPLAINING, partial(_explaining, machine, inputs, root_dir), text)
         return re.sub(_OF_KUBELET, of_kubelet, re.sub(_PROPOSED, spelt_out, text))
 
     return spelt_out_all
@@ -354,14 +362,15 @@ def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str])
     return shlex.join([*proposed[0].split(), *node_options(machine, inputs.kubelet, (), more)])
 
 
-def _explaining(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
+def _explaining(machine: str, inputs: CheckpointInputs, root_dir: str, proposed: re.Match[str]) -> str:
     state = inputs.state if inputs.state != machine else ""
     own = not state
     if own and inputs.kubelet.config is not None:
         # With another configuration, a node's own files are only used if they are named.
         from cpuctl.inputs.state_files import own_directory
 
-        state = own_directory() if machine == LIVE_MACHINE else machine
+        here = own_directory(root_dir) if root_dir else own_directory()
+        state = here if machine == LIVE_MACHINE else machine
     more = {
         option_names.STATE: state,
         option_names.PODS: inputs.pods or "FILE",

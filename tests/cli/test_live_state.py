@@ -20,6 +20,7 @@ from cpuctl.option_names import NO_STATE
 from cpuctl.records import replace
 from tests.capture.node_texts import process, written
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.state_files import pod, write_pods
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
 HELD = '{"policyName":"static","defaultCpuSet":"0,2-3","entries":{"u":{"c":"1"}},"checksum":0}'
@@ -125,13 +126,41 @@ def test_the_next_commands_are_run_as_root(directory: Path, cpuctl: Cpuctl) -> N
     assert empty["explain"].startswith("cpuctl explain ")
 
 
+def test_settings_are_searched_without_state_files_and_thus_not_as_root(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """The search starts from an empty node: it reads nothing that belongs to root."""
+    (tmp_path / "cpu_manager_state").write_text(
+        '{"policyName":"none","defaultCpuSet":"","entries":{},"checksum":0}'
+    )
+    arguments = f"--fail-cgroupv1=false --root-dir={tmp_path}"
+    answer = cpuctl("plan", *POD, "--kubelet-args", arguments, "--kubelet-version", "1.34", "-o", "json")
+    document = json.loads(answer.out)
+    assert document["sources"]["state"]["from"] == "live"
+    assert document["next"].startswith("cpuctl advise ")
+
+
+def test_a_rejected_pod_is_explained_with_the_state_of_the_root_directory(
+    directory: Path, cpuctl: Cpuctl
+) -> None:
+    config, pods = directory / "kubelet.yaml", directory / "pods.json"
+    config.write_text(f'{HEAD}reservedSystemCPUs: "0"\n')
+    huge = pod("u", "huge", "c", 4096, 1)
+    del huge["status"]["containerStatuses"]
+    write_pods(pods, huge)
+    words = ("--kubelet-config", str(config), "--pods", str(pods))
+    answer = node(cpuctl, directory, "checkpoint", "verify", *words)
+    assert "  see: sudo cpuctl explain " in answer.out
+    assert f" --state {directory} " in answer.out
+
+
 def test_a_start_that_fails_on_a_state_file_leads_to_the_check_of_the_files(
     directory: Path, cpuctl: Cpuctl
 ) -> None:
     (directory / "cpu_manager_state").write_text(HELD.replace("0,2-3", "9999"))
     answer = node(cpuctl, directory, "plan", *POD)
     assert answer.code == 3
-    assert "see: sudo cpuctl checkpoint verify " in answer.out
+    assert ": sudo cpuctl checkpoint verify " in answer.out
 
 
 @pytest.mark.parametrize(

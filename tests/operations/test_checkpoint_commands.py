@@ -35,3 +35,8 @@ def test_a_rejected_pod_is_explained_with_the_state_that_was_checked(
     inputs: CheckpointInputs, command: str
 ) -> None:
     assert checkpoint_commands(inputs)("cpuctl explain shop/db --pods FILE") == command
+
+
+def test_a_rejected_pod_is_explained_with_the_state_of_another_root_directory() -> None:
+    spelt_out = checkpoint_commands(CheckpointInputs(kubelet=GIVEN), root_dir="/srv/kubelet")
+    assert " --state /srv/kubelet " in spelt_out("cpuctl explain shop/db --pods FILE")

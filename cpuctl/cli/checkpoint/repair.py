@@ -119,5 +119,6 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
     on_node = on_node_command(("repair",), requested)
-    spell_out_commands(document, "repair", checkpoint_commands(requested), on_node)
+    spelt_out = checkpoint_commands(requested, root_dir=host.kubelet.config.root_dir)
+    spell_out_commands(document, "repair", spelt_out, on_node)
     commit(document, repairs.changes, writing, sources, style)

@@ -8,7 +8,7 @@ from math import comb
 from typing import Final
 
 Fits = Callable[[frozenset[str]], bool]
-"""Whether the kubelet starts without some pods; without fewer pods, it does not start rather than does."""
+"""Whether the kubelet starts without some pods; removing more pods never makes it fail."""
 
 _MOST_PODS: Final = 256
 _MOST_TRIALS: Final = 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.model import named_nodes
@@ -35,12 +36,24 @@ _NO_START = "the kubelet does not start"
 _UNKNOWN_START = f"{_UNKNOWN}whether the kubelet starts is unknown"
 
 
+class _Fate(Enum):
+    """Whether a pod is admitted, as far as that is known."""
+
+    ADMITTED = "admitted"
+    NOT_ADMITTED = "notAdmitted"
+    UNKNOWN = "unknown"
+
+
 class PodEffect(NamedTuple):
-    """One pod whose fate differs or is not known: what happens to it on either side, in words."""
+    """One pod whose fate differs or is not known: what happens to it on either side, in words.
+
+    ``may_be_lost``: the old kubelet may admit it, and it is not certain that the new one does.
+    """
 
     pod: str
     before: str
     after: str
+    may_be_lost: bool
 
 
 class Effects(NamedTuple):
@@ -59,10 +72,7 @@ class Effects(NamedTuple):
     @property
     def keeps_pods(self) -> bool:
         """Whether the new kubelet certainly admits all pods that the old one may admit."""
-        return all(
-            each.after.startswith(_ADMITTED) or not each.before.startswith((_ADMITTED, _UNKNOWN))
-            for each in (*(self.pods or ()), *self.refused)
-        )
+        return not any(each.may_be_lost for each in (*(self.pods or ()), *self.refused))
 
 
 NO_EFFECTS = Effects((), (), frozenset(), frozenset())
@@ -80,6 +90,7 @@ class _Outcome(NamedTuple):
 
     text: str
     compared: str
+    fate: _Fate
     is_exclusive: bool = False
 
     def beside(self, other: _Outcome) -> str:
@@ -87,6 +98,14 @@ class _Outcome(NamedTuple):
         if self.is_exclusive or not other.is_exclusive:
             return self.text
         return re.sub(f"^{_ADMITTED}", f"{_ADMITTED}, on the shared CPUs", self.text)
+
+    def may_be_lost(self, after: _Outcome) -> bool:
+        """Return whether the pod may be admitted now, but not certainly *after* a change."""
+        return self.fate is not _Fate.NOT_ADMITTED and after.fate is not _Fate.ADMITTED
+
+
+_NOT_STARTED = _Outcome(_NO_START, _NO_START, _Fate.NOT_ADMITTED)
+_MAY_NOT_START = _Outcome(_UNKNOWN_START, _UNKNOWN_START, _Fate.UNKNOWN)
 
 
 class _Outcomes(NamedTuple):
@@ -110,8 +129,8 @@ class ReleaseSide(NamedTuple):
         node = self.start(kubelet or self.kubelet)
         if not isinstance(node, Node):
             stated = node.error if isinstance(node, StartRefused) else node.why
-            instead = _UNKNOWN_START if isinstance(node, Undetermined) else _NO_START
-            return _Outcomes(stated, (_Outcome(instead, instead),) * len(self.pods))
+            instead = _MAY_NOT_START if isinstance(node, Undetermined) else _NOT_STARTED
+            return _Outcomes(stated, (instead,) * len(self.pods))
         again = map(_outcome, node.readmit(self.pods[: self.running])) if self.running else ()
         return _Outcomes("", (*again, *(_outcome(node.admit(pod)) for pod in self.pods[self.running :])))
 
@@ -127,17 +146,14 @@ def effects_of(
     outcomes = tuple(side.outcomes() for side in sides)
     pods = sides[0].pods
     pairs = list(zip(outcomes[0].pods, outcomes[1].pods, strict=True))
-    effects = [
-        PodEffect(pod.full_name, was.beside(becomes), becomes.beside(was))
-        for pod, (was, becomes) in zip(pods, pairs, strict=True)
-    ]
+    effects = [_effect(pod, *pair) for pod, pair in zip(pods, pairs, strict=True)]
     # What a difference changes for other pods is undone by another one, such as the default of a gate.
     places = [place for place, pair in enumerate(pairs) if _differs(*pair)]
     changed = tuple(effects[place] for place in places)
     refused = tuple(
         effect
         for effect, pair in zip(effects, pairs, strict=True)
-        if not _differs(*pair) and not effect.before.startswith(_ADMITTED)
+        if not _differs(*pair) and pair[0].fate is not _Fate.ADMITTED
     )
     by_start, by_pods = set(), set()
     starts_differ = outcomes[0].start != outcomes[1].start
@@ -150,6 +166,10 @@ def effects_of(
             elif any(other.pods[place].compared != known.pods[place].compared for place in places):
                 by_pods.add(name)
     return Effects(changed if pods else None, refused, frozenset(by_pods), frozenset(by_start))
+
+
+def _effect(pod: StoredPod, was: _Outcome, becomes: _Outcome) -> PodEffect:
+    return PodEffect(pod.full_name, was.beside(becomes), becomes.beside(was), was.may_be_lost(becomes))
 
 
 def _reversed(
@@ -180,7 +200,7 @@ def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
     """
     outcomes = zip(side.pods, side.outcomes().pods, strict=True)
     pods = tuple(
-        PodEffect(pod.full_name, *((_NO_START, what.text) if is_newer else (what.text, _NO_START)))
+        _effect(pod, *((_NOT_STARTED, what) if is_newer else (what, _NOT_STARTED)))
         for pod, what in outcomes
         if what.text != _NO_START
     )
@@ -188,14 +208,16 @@ def effects_of_one(side: ReleaseSide, *, is_newer: bool) -> Effects:
 
 
 def _differs(before: _Outcome, after: _Outcome) -> bool:
-    return before.compared != after.compared or before.text.startswith(_UNKNOWN)
+    return before.compared != after.compared or before.fate is _Fate.UNKNOWN
 
 
 def _outcome(admission: Admission) -> _Outcome:
     text, verdict = _text(admission), admission.verdict
-    if not isinstance(verdict, Admitted):
-        return _Outcome(text, verdict.reason if isinstance(verdict, Rejected) else text)
-    return _Outcome(text, text, is_exclusive=any(each.exclusive for each in admission.placements))
+    if isinstance(verdict, Admitted):
+        is_exclusive = any(each.exclusive for each in admission.placements)
+        return _Outcome(text, text, _Fate.ADMITTED, is_exclusive)
+    fate = _Fate.UNKNOWN if isinstance(verdict, Undetermined) else _Fate.NOT_ADMITTED
+    return _Outcome(text, verdict.reason if isinstance(verdict, Rejected) else text, fate)
 
 
 def _text(admission: Admission) -> str:

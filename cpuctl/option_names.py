@@ -65,3 +65,9 @@ FORMER_NAMES = (
 
 PODS_OF_NODE: Final = "kubectl get pods -A --field-selector spec.nodeName=NODE -o json"
 """What lists the running pods of one node for ``--pods``."""
+
+NO_POD_LEFT: Final = (
+    f"check that {PODS} lists all pods of this node ({PODS_OF_NODE}); if none of the pods in the state files "
+    "is left, delete the files instead: the kubelet writes new ones"
+)
+"""What to do if no listed pod is in the state files: the list may be another node's."""

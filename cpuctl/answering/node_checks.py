@@ -9,6 +9,7 @@ from cpuctl.audit.commands import RESTART
 from cpuctl.diagnostics import worst_first
 from cpuctl.documents.files import source_name
 from cpuctl.engine.start import Started
+from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.errors import CpuctlError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, own_release_is_known, release_is_known
@@ -16,6 +17,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import NO_STATE_FILES, CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.command_lines import checkpoint_commands
+from cpuctl.option_names import NO_POD_LEFT
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ def verify_state(
     """
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
-    from cpuctl.operations.checkpoint.repair import advised
+    from cpuctl.operations.checkpoint.proposals import proposed
     from cpuctl.operations.checkpoint.states import lacks_states, read_checkpoint_case, read_host
 
     requested = inputs
@@ -132,7 +134,7 @@ def verify_state(
         return unloaded_document(refused, sources.entries)
     case = read_checkpoint_case(inputs, host, sources)
     kubelet = kubelet_answer(host.kubelet, case.reader)
-    document = verdict_document(advised(case), case.states, sources.entries, kubelet)
+    document = verdict_document(proposed(case), case.states, sources.entries, kubelet)
     if lacks_states(case) and document["start"]["outcome"] == "Started":
         document["start"] = {"outcome": "Undetermined", "why": NO_STATE_FILES}
     root_dir = host.kubelet.config.root_dir
@@ -152,8 +154,22 @@ def audit_node(
         known = snapshot.uids | snapshot.state.entries.keys()
         sources.warn(*doubts_about_pods(snapshot.pods, source_name(inputs.pods), known))
     document = audited_node(node, snapshot, by_cause(audit(snapshot, checks)), checks, sources)
-    spell_out_fixes(document["findings"], audit_commands(inputs, sources, node))
+    spelt_out = audit_commands(inputs, sources, node)
+    if inputs.pods and _no_pod_left(snapshot):
+        spell_out_fixes(document["findings"], lambda fix: NO_POD_LEFT if REPAIR in fix else spelt_out(fix))
+    else:
+        spell_out_fixes(document["findings"], spelt_out)
     return document
+
+
+def _no_pod_left(snapshot: NodeSnapshot) -> bool:
+    """Return whether no listed pod is in the state files, so that a repair would refuse the list."""
+    from cpuctl.engine.state_checks.answer_findings import SavedStates
+    from cpuctl.engine.state_checks.owners import Owners
+
+    state = snapshot.state
+    saved = SavedStates(state.cpu, state.memory, state.devices).uids
+    return Owners(snapshot.pods).all_gone(saved)
 
 
 def audited_node(

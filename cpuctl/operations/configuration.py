@@ -122,12 +122,12 @@ def states_of_node(
 def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
     from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
-    from cpuctl.operations.checkpoint.repair import advised
+    from cpuctl.operations.checkpoint.proposals import proposed
     from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
 
     reader = knowing_reader(loaded.kubelet, UNKNOWN_OWNERS)
     host = KubeletHost(source=source, loaded=loaded)
-    return advised(CheckpointCase(host=host, states=states, owners=UNKNOWN_OWNERS, reader=reader))
+    return proposed(CheckpointCase(host=host, states=states, owners=UNKNOWN_OWNERS, reader=reader))
 
 
 class VersionStart(NamedTuple):

@@ -15,6 +15,7 @@ import pytest
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.exports.answer_text import advice
+from cpuctl.option_names import NO_POD_LEFT
 from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl
 from tests.support.proposals import not_run
@@ -155,7 +156,23 @@ SITUATIONS = [
         version="1.31",
         change=another_file("dra_manager_state", RECORDED["claim-1.30"]),
     ),
-    Situation("an empty pool", held("", entries={DB: {"server": cpus("1-7,9-15")}}), None, running=RUNNING),
+    Situation(
+        "an empty pool",
+        held("", entries={DB: {"server": cpus("1-3,9-11")}, WEB: {"app": cpus("4-7,12-15")}}),
+        None,
+        running=RUNNING,
+    ),
+    Situation(
+        "an empty pool because of the only pod",
+        held("", entries={DB: {"server": cpus("1-7,9-15")}}),
+        None,
+        running=RUNNING,
+    ),
+    Situation(
+        "an empty pool because of a single pod, which may run",
+        held("", entries={DB: {"server": cpus("1-7,9-15")}}),
+        None,
+    ),
     Situation(
         "an empty pool because of a pod that is gone",
         held("", entries=ENTRIES | {GONE: {"c": cpus("3-4,6-7,11-12,14-15")}}),
@@ -191,6 +208,12 @@ SITUATIONS = [
     Situation("two pods with the same CPUs", held(entries=ENTRIES | {GONE: {"c": cpus("2,10")}})),
     Situation(
         "two containers with the same CPUs",
+        held(entries=ENTRIES | {DB: {"server": cpus("1-2,9-10"), "log": cpus("1-2,9-10")}}),
+        None,
+        running=(in_two_containers(), RUNNING[1]),
+    ),
+    Situation(
+        "two containers of the only pod with the same CPUs",
         held("0,3-8,11-15", entries={DB: {"server": cpus("1-2,9-10"), "log": cpus("1-2,9-10")}}),
         None,
         running=(in_two_containers(),),
@@ -227,6 +250,7 @@ SITUATIONS = [
         version="1.37",
     ),
     Situation("a pod is not running", running=RUNNING[1:]),
+    Situation("no pod of the files is running", running=(pod("uid-elsewhere", "x", "c", 1, 1),)),
     Situation(
         "a container is not running", held(entries=ENTRIES | {WEB: {"old": cpus("5,13")}}), running=RUNNING
     ),
@@ -326,6 +350,8 @@ class Node:
             "drain the node and delete the file": lambda: self._drain(first_file(finding)),
             "drain the node and delete memory_manager_state": lambda: self._drain("memory_manager_state"),
             "drain the node and delete its state files": self._start_anew,
+            "delete the state files": self._delete_files,
+            NO_POD_LEFT: self._delete_files,
         }
         if step in steps:
             steps[step]()
@@ -356,8 +382,11 @@ class Node:
         (self.directory / self.state / file_name).unlink()
 
     def _start_anew(self) -> None:
-        """Replace all files with those that the kubelet writes on an empty node."""
         self.pods()
+        self._delete_files()
+
+    def _delete_files(self) -> None:
+        """Replace all files with those that the kubelet writes on an empty node."""
         node = [word for word in self.reported if word not in ("--pods", "running.json")]
         self._run(["checkpoint", "new", *node])
 
@@ -366,9 +395,6 @@ class Node:
         new = f"new{self.tries}"
         requested = ["running.json" if word == "FILE" else word for word in words]
         done = self.cpuctl(*requested, "--write-state", new, cwd=self.directory)
-        if done.code == 4 and "if none of the pods in the state files is left, delete the files" in done.err:
-            self._start_anew()
-            return
         assert done.code == 0, done
         self.state = new
 

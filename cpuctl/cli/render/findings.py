@@ -162,7 +162,7 @@ def fix_label(fix: str, place: str = "") -> str:
 
 def _of_several(fixes: Sequence[str]) -> str:
     """Return how to repair what several findings report, with a command; empty if there is none."""
-    repairs = Counter(fix for fix in fixes if _REPAIR in fix)
+    repairs = Counter(fix for fix in fixes if _REPAIR in fix or fix == option_names.NO_POD_LEFT)
     return next((fix for fix, count in repairs.most_common(1) if count > 1), "")
 
 

@@ -21,7 +21,7 @@ from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
-from cpuctl.operations.checkpoint.repair import advised
+from cpuctl.operations.checkpoint.proposals import proposed
 from cpuctl.operations.checkpoint.states import (
     container_names,
     load_owners,
@@ -112,7 +112,7 @@ def _proven(
 ) -> tuple[tuple[FileChange, ...], StateVerdict]:
     """Check whether the kubelet starts on the new files; if it does not, none of them may be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
-    verdict = advised(replace(case, states=tuple(state for state in states if state)))
+    verdict = proposed(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
     return tuple(

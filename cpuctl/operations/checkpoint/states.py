@@ -230,10 +230,7 @@ def require_pods_of_node(case: CheckpointCase, pods: str) -> None:
 
     if case.owners.all_gone(saved_states(found_states(case.states, case.reader)).uids):
         raise InputError(
-            "none of these pods is in the state files",
-            where=pods,
-            hint=f"list all pods of this node ({option_names.PODS_OF_NODE}); if none of the pods in the "
-            "state files is left, delete the files instead: the kubelet writes new ones",
+            "none of these pods is in the state files", where=pods, hint=option_names.NO_POD_LEFT
         )
 
 

@@ -24,7 +24,6 @@ from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import advice
-from cpuctl.option_names import NO_POD_LEFT
 from tests.audit.node_tree import DATABASE, FRONT, OWN, WEB, clean_node
 from tests.audit.test_claims import DRIVEN, LIMITLESS, MOVED
 from tests.audit.test_fixes import BOOTS, COMMANDS
@@ -438,18 +437,6 @@ def test_a_fix_that_only_inspects_prints_an_answer(
     done = node.run(finding["see"])
     assert (done.returncode, "fix: " in done.stdout) in ((0, False), (0, True), (3, True)), (finding, done)
     assert done.stdout
-
-
-def test_no_repair_is_proposed_for_the_pods_of_another_node(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would end with exit code 4."""
-    begin(node, monkeypatch)
-    state(node, "0-4,6-7")
-    node.pods["items"] = node.pods["items"][1:]
-    node.file.write_text(json.dumps(node.pods))
-    (found,) = (each for each in node.audit() if each["code"] == "held-twice")
-    assert found["fix"] == NO_POD_LEFT
 
 
 def test_a_fix_that_needs_a_service_of_the_node_names_nothing_from_here(

@@ -12,6 +12,8 @@ from cpuctl import option_names
 from tests.audit.node_tree import PODS, SERVER, clean_node, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
+from tests.cli.test_audit_fixes import begin, state
+from tests.support.audited_node import Node
 
 NEW = {"kind": "Pod", "metadata": {"name": "new"}, "spec": PODS["items"][0]["spec"]}
 NAMELESS = [pod | {"metadata": pod["metadata"] | {"uid": ""}} for pod in PODS["items"]]
@@ -52,3 +54,16 @@ def test_pods_are_not_requested_if_they_were_given(cpuctl: Cpuctl, tmp_path: Pat
     named = cpuctl(*words, "--pods", "pods.json", cwd=tmp_path, columns=300)
     assert "no container of its pod should have CPUs 0-7; allowed: " in named.out
     assert asked not in named.out
+
+
+def test_no_repair_is_proposed_for_the_pods_of_another_node(
+    tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would end with exit code 4."""
+    node = Node(tmp_path, cpuctl)
+    begin(node, monkeypatch)
+    state(node, "0-4,6-7")
+    node.pods["items"] = node.pods["items"][1:]
+    node.file.write_text(json.dumps(node.pods))
+    (found,) = (each for each in node.audit() if each["code"] == "held-twice")
+    assert found["fix"] == option_names.NO_POD_LEFT

@@ -279,6 +279,14 @@ SITUATIONS = [
         running=RUNNING,
     ),
     Situation(
+        "not enough memory for more pods than can be named",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 128 * GIB, 0, 100 * GIB, 20)},
+            entries={f"{number}-pod": {"c": (block(5 * GIB, 1),)} for number in range(20)},
+        ),
+    ),
+    Situation(
         "more memory than there is, which the kubelet does not notice",
         memory=replace(
             MEMORY_STATE,

@@ -11,7 +11,7 @@ from cpuctl.phrases import counted, named
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
-    from cpuctl.answers.start import KubeletPolicies
+    from cpuctl.answers.start import KubeletPolicies, PlanningHeader
     from cpuctl.answers.values import Found, NamespacedName
 
 
@@ -30,10 +30,9 @@ GUESSED = "a guess based on maximum frequencies"
 
 TWO_WEIGHTS = "Two values of cpu.weight: they depend on the OCI runtime (--oci-runtime)"
 WHOLE_POD = "(whole pod)"
-_KEEP_OFF = (
-    "drain the node, stop the kubelet, delete cpu_manager_state, "
-    "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions), and start the kubelet again"
-)
+_KEEP_OFF = "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions)"
+_WITH_STATE = ", stop the kubelet, run cpuctl checkpoint repair, and start the kubelet again"
+_WITHOUT_STATE = " before the kubelet first starts"
 
 
 def advice(finding: Found) -> str:
@@ -79,10 +78,17 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
     )
 
 
-def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False) -> str:
+def starts_first(plan: PlanningHeader) -> bool:
+    """Return whether a plan is for a node whose kubelet has not written a state file yet."""
+    return "state" not in plan and "runningPods" not in plan["sources"]
+
+
+def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False, is_new: bool = False) -> str:
     """Write where containers without exclusive CPUs run: also on reserved CPUs, unless an option is set.
 
-    *is_strict*: the option is set, but the state file does not fit it.
+    *is_strict*: the option is set, but the state file does not fit it. *is_new*: there is no state file,
+    which a kubelet would otherwise refuse to load with the option (kubelet v1.36 ``validateState``), until it
+    is repaired: this takes the reserved CPUs out of the shared pool, which keeps others.
     """
     if not shared:
         return "Containers without exclusive CPUs have no CPUs to run on"
@@ -97,8 +103,9 @@ def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False) -> s
         return f"{who}, not on the reserved {named(kept)}"
     if is_strict:
         return f"{who}, including the reserved {named(among)}"
-    cpus = "CPU" if len(kept) == 1 else "CPUs"
-    return f"{who}, including the reserved {named(among)}; to keep them off the reserved {cpus}, {_KEEP_OFF}"
+    off = f"to keep them off the reserved {'CPU' if len(kept) == 1 else 'CPUs'}"
+    how = f"{_KEEP_OFF}{_WITHOUT_STATE if is_new else _WITH_STATE}"
+    return f"{who}, including the reserved {named(among)}; {off}, {how}"
 
 
 def container_counts(audit: Audit) -> Iterator[str]:

@@ -15,7 +15,7 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.checkpoint import cpu_table
 from cpuctl.cli.render.tables.resources import devices_table, memory_table
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence
+from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence, starts_first
 from cpuctl.exports.cpu_map import owner_classes
 from cpuctl.exports.machine_facts import dump_facts, plan_facts, topology_facts
 from cpuctl.exports.outcomes import rejection_text
@@ -206,7 +206,8 @@ def _after(plan: StartedPlan, planned: PlanPicture) -> Iterator[Item]:
     facts = plan_facts(plan, planned)
     yield CPUMap(replace(facts, lines=()), "map-after")
     shared = CPUSet.of(cpu.number for cpu in facts.cpus if cpu.row.get("shared"))
-    yield Sentences((StyledText(shared_sentence(str(shared), plan["node"].get("reservedCPUs", ""))),))
+    reserved = plan["node"].get("reservedCPUs", "")
+    yield Sentences((StyledText(shared_sentence(str(shared), reserved, is_new=starts_first(plan))),))
     yield from _owners(planned["holders"])
 
 

@@ -80,7 +80,7 @@ def _verdict(document: ConfigCheck, *, wide: bool, alone: bool) -> Iterator[Cell
     if node := document.get("node"):
         yield Cell(_node_line(node))
         if node["cpuManagerPolicy"] == "static":
-            yield Cell(shared_line(node))
+            yield Cell(shared_line(node, is_new="cpuManagerState" not in document["sources"]))
 
 
 def _node_line(node: PooledNode | UnpooledNode) -> str:
@@ -94,7 +94,10 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
     return f"{policies}, reserved {named(CPUSet.parse(node['reservedCPUs']))}, {exclusive}"
 
 
-def shared_line(pools: Pools) -> str:
-    """Show where containers without exclusive CPUs run while no CPUs are exclusive."""
-    sentence = shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"])
+def shared_line(pools: Pools, *, is_new: bool = False) -> str:
+    """Show where containers without exclusive CPUs run while no CPUs are exclusive.
+
+    *is_new*: the kubelet is known not to have written a state file yet.
+    """
+    sentence = shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"], is_new=is_new)
     return f"On an empty node, {sentence[:1].lower()}{sentence[1:]}"

@@ -12,7 +12,7 @@ from cpuctl.cli.render.tables.resources import devices_table, group_text
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cli.render.tables.suggestions import command_lines, pages_lines, runs_lines, suggestions_table
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import full_name, shared_sentence
+from cpuctl.exports.answer_text import full_name, shared_sentence, starts_first
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.phrases import byte_text, counted, named
 
@@ -175,7 +175,8 @@ def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
             yield word, Cell(f"{container['name']}: {container['whyShared']}")
     if shared and "sharedPool" in document:
         reserved = document["node"].get("reservedCPUs", "")
-        yield "POOL", Cell(shared_sentence(document["sharedPool"], reserved))
+        text = shared_sentence(document["sharedPool"], reserved, is_new=starts_first(document))
+        yield "POOL", Cell(text)
 
 
 def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:

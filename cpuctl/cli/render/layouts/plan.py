@@ -21,7 +21,7 @@ from cpuctl.cli.render.tables.resources import (
 )
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import full_name, shared_sentence
+from cpuctl.exports.answer_text import full_name, shared_sentence, starts_first
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
 from cpuctl.phrases import POLICY_NONE, counted, few, named
 
@@ -312,7 +312,8 @@ def closing_lines(document: StartedPlan) -> Iterator[str]:
     if after["sharedPool"] or document["node"]["cpuManagerPolicy"] != "none":
         yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     if "reservedCPUs" in document["node"]:
-        yield shared_sentence(after["sharedPool"], document["node"]["reservedCPUs"])
+        reserved = document["node"]["reservedCPUs"]
+        yield shared_sentence(after["sharedPool"], reserved, is_new=starts_first(document))
     if "driver" in document:
         from cpuctl.cli.render.layouts.claimallocation import shared_line
 

@@ -15,7 +15,15 @@ import pytest
 
 from cpuctl.engine.state_moves import NotRepaired
 from tests.conformance.corpus import ONE_IN, Recorded, corpus_files
-from tests.conformance.verified import Asked, RepairedFiles, disagreement, found, repaired, starts_on_files
+from tests.conformance.verified import (
+    Asked,
+    RepairedFiles,
+    disagreement,
+    found,
+    repaired,
+    starts_on_files,
+    verdict_on_own_files,
+)
 
 FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
 SAMPLES = {
@@ -55,6 +63,18 @@ def test_the_verdict_is_what_the_kubelet_did(name: str) -> None:
     starts = requested(name)
     assert starts
     assert [f"{start.name}: {wrong}" for start in starts if (wrong := disagreement(start))] == []
+
+
+@pytest.mark.parametrize("name", ["admission", "podlevel", "1.31/fresh"])
+def test_what_a_kubelet_has_assigned_is_not_called_misaligned(name: str) -> None:
+    own = [
+        (each.name, verdict)
+        for each in FILES[name].part()
+        if (verdict := verdict_on_own_files(each)) is not None
+    ]
+    assert own
+    misaligned = {"split-core", "spans-nodes"}
+    assert [scenario for scenario, each in own if misaligned & {found.code for found in each.findings}] == []
 
 
 def read(texts: tuple[str | None, str | None], start: Asked) -> list[object]:

@@ -27,7 +27,7 @@ from cpuctl.engine.state_repair import (
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
-from tests.conformance.corpus import Json, Recorded
+from tests.conformance.corpus import Json, Recorded, version_of
 from tests.conformance.machines import machine_info
 from tests.conformance.node_scenario import _Scenario
 from tests.conformance.node_start import kubelet_of, state_reader
@@ -62,6 +62,17 @@ def starts_on_files(recorded: Recorded) -> Iterator[Asked]:
             info, kubelet, reader, texts = requested
             verdict = verify_states(info, kubelet, found(texts, reader))
             yield Asked(name, info, kubelet, reader, texts, verdict, answer)
+
+
+def verdict_on_own_files(recorded: Recorded) -> StateVerdict | None:
+    """Verify the last CPU state of a scenario in which only one kubelet, with one configuration, made it."""
+    case, text = recorded.case, recorded.expect.get("final", {}).get("cpuManagerState")
+    others = (step["kubelet"] for step in case.get("steps", ()) if "kubelet" in step)
+    if not text or "cpuManagerState" in case or any(other != case["kubelet"] for other in others):
+        return None
+    version = version_of(case)
+    kubelet, reader = kubelet_of(case["kubelet"], version), state_reader(case["kubelet"], version)
+    return verify_states(machine_info(case["machine"]), kubelet, found((text, None), reader))
 
 
 _Question = tuple[MachineInfo, Kubelet, StateReader, tuple[str | None, str | None]]

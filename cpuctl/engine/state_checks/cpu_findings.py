@@ -249,7 +249,7 @@ def holder_findings(subject: CPUSubject) -> Iterator[StateFinding]:
 
 def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
     taken, found = CPUSet(), 0
-    for uid, cpus in _by_pod(subject).items():
+    for uid, cpus in cpus_by_pod(subject).items():
         if both := cpus & taken:
             found += 1
             others = subject.names_of(both) if found <= MAX_SIMILAR else ""
@@ -263,7 +263,8 @@ def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
         taken |= cpus
 
 
-def _by_pod(subject: CPUSubject) -> dict[str, CPUSet]:
+def cpus_by_pod(subject: CPUSubject) -> dict[str, CPUSet]:
+    """Return all exclusive CPUs of every pod."""
     pods: dict[str, CPUSet] = {}
     for held in subject.held:
         pods[held.uid] = pods.get(held.uid, CPUSet()) | held.cpus

@@ -16,6 +16,7 @@ from cpuctl.engine.outcome import Admitted, Picked, Rejected, Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
+from cpuctl.engine.state_checks.alignment_findings import alignment_findings
 from cpuctl.engine.state_checks.answer_findings import SavedStates, allocatable_findings, answer_findings
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
@@ -268,6 +269,8 @@ class _Look(Record):
         if policy is not None:
             yield from cpu_findings(subject, policy, self.gates)
         yield from holder_findings(subject)
+        if policy is not None and self.node is not None:
+            yield from alignment_findings(subject, policy, self.node.topology_manager)
         yield from gone_findings(CPU_FILE, file.state, self.owners)
         if policy is not None:
             yield from due_findings(file.state, self.owners, self._due, self.admitted)

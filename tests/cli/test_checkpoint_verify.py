@@ -33,6 +33,7 @@ from tests.support.state_files import (
     WEB,
     cpus,
     drifted,
+    pod,
     write_pods,
     write_states,
 )
@@ -456,6 +457,14 @@ def test_one_command_repairs_what_several_findings_report(cpuctl: Cpuctl) -> Non
     repair = f"cpuctl checkpoint repair {' '.join(words)}\n"
     assert answer.out.count("cpuctl checkpoint repair ") == 1, answer.out
     assert f"\nNext, to repair the state files: {repair}" in answer.out
+
+
+def test_no_repair_is_proposed_for_the_pods_of_another_node(cpuctl: Cpuctl, directory: Path) -> None:
+    write_pods(directory / "others.json", pod("uid-elsewhere", "x", "c", 1, 1))
+    words = ("fine", *NODE, *V36, "--pods", "others.json")
+    answer = cpuctl("checkpoint", "verify", *words, cwd=directory).out
+    assert answer.count("check that --pods lists all pods of this node") == 1
+    assert "checkpoint repair" not in answer
 
 
 def test_no_repair_is_proposed_while_the_configuration_keeps_the_kubelet_from_starting(

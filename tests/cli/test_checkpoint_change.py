@@ -172,6 +172,17 @@ def test_answers(
     assert [line for line in drawn_lines(result.out) if len(line) > width] == []
 
 
+def test_in_wide_actions_neither_cpu_lists_nor_words_for_actions_are_broken(cpuctl: Cpuctl) -> None:
+    """Whole UIDs leave little room for the reasons: these go below."""
+    node = "fixtures/nodes/hybrid-8-numa"
+    words = ("repair", f"{node}/node.tar.xz", "--kubelet-version", "1.33", "--pods", f"{node}/pods.json")
+    shown = cpuctl("checkpoint", *words, "-q", "-o", "wide", columns=80).out.splitlines()
+    assert [line.split() for line in shown if line.startswith("shared pool ")] == [
+        ["shared", "pool", "-", "-", "0-1,10-31", "0-1,8-30"],
+        ["shared", "pool", "-", "-", "CPUs", "8-9", "are", "added;"],
+    ]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_json_follows_the_schema_and_nothing_is_written(
     case: Case, checkpoint: Checkpoint, directory: Path
@@ -454,3 +465,18 @@ def test_a_command_that_only_shows_more_is_not_called_a_fix(checkpoint: Checkpoi
     assert rejected["see"].startswith("cpuctl explain shop/large ")
     assert f"\n  see: {rejected['see']}\n" in checkpoint(*words).out
     assert f"see: {rejected['see']}" in checkpoint(*words, "-o", "wide", columns=2000).out
+
+
+def test_every_pod_that_is_rejected_again_has_its_command(checkpoint: Checkpoint, directory: Path) -> None:
+    state = CPUStateFile(policy_name="static", default_cpu_set=cpus("0-15"))
+    write_states(directory / "empty", state, None)
+    write_pods(directory / "large.json", *(pod(name, name, "c", 10, 1) for name in "ab"))
+    by_node = f"{KUBELET} --topology-manager-policy=single-numa-node"
+    words = ("empty", "-m", MACHINE, "--kubelet-args", by_node, *V36, "--pods", "large.json")
+    found = answer(checkpoint("verify", *words, "-o", "json"))["findings"]
+    rejected = [each for each in found if each["code"] == "rejected-again"]
+    assert [each["see"].split(" --")[0] for each in rejected] == [
+        f"cpuctl explain shop/{name} -m {MACHINE}" for name in "ab"
+    ]
+    shown = checkpoint("verify", *words).out
+    assert all(f"\n  see: {each['see']}\n" in shown for each in rejected)

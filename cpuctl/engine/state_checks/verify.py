@@ -122,8 +122,7 @@ def _rejections(restarted: Sequence[Admission]) -> Iterator[tuple[StoredPod, Rej
 
 
 def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
-    """Report running pods that a restarted kubelet rejects, and the command that explains the first one."""
-    is_first = True
+    """Report running pods that a restarted kubelet rejects, each with the command that explains it."""
     for pod, why in _rejections(restarted):
         name = pod.full_name
         yield StateFinding(
@@ -131,9 +130,8 @@ def _rejected_again(restarted: Sequence[Admission]) -> Iterator[StateFinding]:
             "rejected-again",
             StatePlace(CPU_FILE, pod.uid),
             f"{name} is running, but a restarted kubelet rejects it: {why.reason}: {why.message}",
-            fix=f"{EXPLAIN} {name} --pods FILE" if is_first and shlex.quote(name) == name else "",
+            fix=f"{EXPLAIN} {name} --pods FILE" if shlex.quote(name) == name else "",
         )
-        is_first = False
 
 
 def shared_soon(node: Node) -> Iterator[StateFinding]:

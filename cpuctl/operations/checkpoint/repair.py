@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
@@ -133,7 +134,11 @@ def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
     empty = replace(case, states=(), answers=None).verdict()
     all_fit = empty.starts and not empty.rejected
     fix = f"{_DRAIN_ALL} instead: then all running pods fit" if all_fit else ""
-    findings = (replace(each, fix=fix) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings)
+    # One drain is for all of them: only the first one says so.
+    fixes = chain((fix,), repeat(""))
+    findings = (
+        replace(each, fix=next(fixes)) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings
+    )
     return replace(verdict, findings=tuple(findings))
 
 

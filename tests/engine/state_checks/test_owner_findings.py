@@ -42,13 +42,13 @@ def other_size(due: int, holds: str, uid: str, name: str, then: str = KEPT) -> S
     )
 
 
-def rejected_again(uid: str, message: str, fix: str = "") -> StateFinding:
+def rejected_again(uid: str, message: str) -> StateFinding:
     return cpu_warning(
         code="rejected-again",
         message=f"shop/{uid} is running, but a restarted kubelet rejects it: TopologyAffinityError: "
         f"{message}",
         pod_uid=uid,
-        fix=fix,
+        fix=f"cpuctl explain shop/{uid} --pods FILE",
     )
 
 
@@ -148,7 +148,6 @@ CASES = [
                 DB,
                 "Pod Scope pod with pod-level resources failed admission with a container-level "
                 "topology manager",
-                fix=f"cpuctl explain shop/{DB} --pods FILE",
             ),
             rejected_again(WEB, "Resources cannot be allocated with Topology locality"),
         ),

@@ -96,7 +96,9 @@ def _actions(file: answers.ChangedFile, *, wide: bool) -> Table:
         for action in file["actions"]
     )
     columns = ("ACTION", "POD", "CONTAINER", "BEFORE", "AFTER", "WHY")
-    return Table(tuple(Column(name) for name in columns), rows)
+    # Whole UIDs leave little room: the reasons go below before a list of CPUs is broken.
+    split, keys = (5, 3) if wide else (0, 0)
+    return Table(tuple(Column(name) for name in columns), rows, split=split, keys=keys)
 
 
 def _holder(holder: answers.Owner | None, *, wide: bool) -> tuple[Cell, Cell]:

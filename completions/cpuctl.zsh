@@ -136,7 +136,7 @@ _cpuctl_run() {
         'plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: the node'\''s own, from the recording or, on the node itself, the kubelet'\''s root directory; none with --kubelet-config, or if there are none.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -175,7 +175,7 @@ _cpuctl_run() {
             _arguments \
                 '*'--message='[Explain a line of an event, status or log; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: the node'\''s own, from the recording or, on the node itself, the kubelet'\''s root directory; none with --kubelet-config, or if there are none.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -205,7 +205,7 @@ _cpuctl_run() {
         'advise')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: the node'\''s own, from the recording or, on the node itself, the kubelet'\''s root directory; none with --kubelet-config, or if there are none.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -238,7 +238,7 @@ _cpuctl_run() {
         'resize')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, the directory with both, or none for an empty node. Default\: the node'\''s own, from the recording or, on the node itself, the kubelet'\''s root directory; none with --kubelet-config, or if there are none.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -278,7 +278,7 @@ _cpuctl_run() {
         'pods show')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands; OOM scores depend on its memory. Default\: none.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[The node'\''s memory, if no machine is given.]:QUANTITY: ' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
@@ -550,7 +550,7 @@ _cpuctl_run() {
         'config versions')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:QUANTITY: ' \
                 '(--state)'--state='[The kubelet'\''s state files, or none for an empty node. Default\: the node'\''s own.]:STATE:_files' \
@@ -676,7 +676,7 @@ _cpuctl_run() {
         'checkpoint new')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
@@ -756,7 +756,7 @@ _cpuctl_run() {
                 '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
                 '(--timeline)'--timeline='[Also replay a timeline (see cpuctl replay).]:FILE:_files' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -A --field-selector spec.nodeName=NODE -o json), or MUST-GATHER#NODE.]:FILE:_files' \
@@ -954,7 +954,7 @@ _cpuctl_run() {
         'fleet list')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
@@ -1030,7 +1030,7 @@ _cpuctl_run() {
         'fleet plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for allocatable resources, taints, labels, and kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
@@ -1061,7 +1061,7 @@ _cpuctl_run() {
         'fleet report')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort. These pods come after those of -f.]:NAME[=CPU[,MEM]]: ' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Name each recording after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \

@@ -40,8 +40,8 @@ HELP = """Recommend kubelet settings for these pods on this machine.
 Tries combinations that this kubelet would start with: CPU Manager policy and options, Topology Manager
 policy, scope and options, the Memory Manager with the reservation that it needs, and several choices of
 reserved CPUs: as many as now, or one core. Each combination is planned as cpuctl plan does: running pods
-(--pods) first, then new ones in the order given, on a node without state files. Drain the node before you
-change its settings.
+(--pods) first, then new ones (-f before -T) in the order given, on a node without state files. Drain the node
+before you change its settings.
 
 Shows all combinations that no other one beats; each has its own advantages. They are compared by pods
 admitted, containers on one NUMA node, those that also have their memory there, cores that are not shared, and

@@ -130,7 +130,7 @@ TemplateOption = Annotated[
         metavar="NAME[=CPU[,MEM]]",
         help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; a single value sets "
         "both. web=4/4 (no memory), web=1/2 (request below limit) and web=1/ (no limit) are Burstable, "
-        "web alone is BestEffort.",
+        "web alone is BestEffort. These pods come after those of -f.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -161,9 +161,9 @@ app = command_group()
 
 HELP = """Dry-run pods: which CPUs each container would get, and why.
 
-Pods are admitted one after the other, in the order given (or --order), on the node as its kubelet left it
-(--state): on this host, or in a recording that has state files. Otherwise, or with --state none, the node is
-empty. Nothing is changed on the node.
+Pods are admitted one after the other, those of -f and then those of -T in the order given (or --order), on
+the node as its kubelet left it (--state): on this host, or in a recording that has state files. Otherwise, or
+with --state none, the node is empty. Nothing is changed on the node.
 
 CORE shows whether a container has all CPUs of its cores; L3, NUMA and SOCKET whether all its CPUs are in one
 L3 cache, NUMA node and socket, as the kubelet counts them (cpuctl topology shows where the kernel differs).

@@ -47,7 +47,7 @@ app = command_group()
 HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and the pod's status.
 
 Running pods come from --pods, -f and -T. With state files (--state, or the node's own), they have the CPUs in
-these; otherwise they are admitted first, in the order given. Nothing is changed on the node.
+these; otherwise they are admitted first, in this order. Nothing is changed on the node.
 
 No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes can be previewed with the
 gate InPlacePodVerticalScalingExclusiveCPUs and kubelet 1.{NEWEST}, or an older one with --preview. If the

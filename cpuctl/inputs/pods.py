@@ -148,7 +148,7 @@ def load_pods(
     purpose: str = "to plan",
     hint: str = "specify manifests with -f PODS, or pods with -T web=4/4,1Gi",
 ) -> GivenPods:
-    """Read manifests and templates, in the given order, without any default; pods without a UID get one.
+    """Read manifests, then templates, without any default; pods without a UID get one.
 
     Objects that do not create pods are named in *sources*. Raise UsageError without pods if they are *needed*
     for the *purpose*, with a *hint*, InputError for two pods of one UID.

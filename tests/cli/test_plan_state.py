@@ -327,6 +327,13 @@ def test_plans_warn_of_pods_of_several_nodes_or_that_have_ended(cpuctl: Cpuctl) 
     )
 
 
+def test_pods_of_templates_come_after_those_of_manifests(cpuctl: Cpuctl) -> None:
+    """As the help says, whatever comes first on the command line."""
+    result = cpuctl(*NODE, "-T", "first", "-f", "-", stdin=listed(("last", "n1", "Pending")))
+    assert [each["name"] for each in json.loads(result.out)["pods"]] == ["last", "first"]
+    assert "These pods come after those of -f." in cpuctl("plan", "--help", columns=400).out
+
+
 def test_objects_that_a_plan_skips_are_reported_by_kind(cpuctl: Cpuctl, tmp_path: Path) -> None:
     container = {"name": "main", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
     template = {"spec": {"containers": [container]}}

@@ -27,7 +27,7 @@ app = command_group()
 
 HELP = """Create the state files that a kubelet would have with these pods.
 
-The node is otherwise empty. Pods are planned as cpuctl plan does, in the order given; all of them must be
+The node is otherwise empty. Pods are planned as cpuctl plan does, in the same order; all of them must be
 admitted. Entries contain the pods' UIDs, which the output of kubectl get pods -A -o json --field-selector
 spec.nodeName=NODE has. Nothing is written without --write-state.
 

@@ -207,7 +207,10 @@ def read_configuration(
 
     sources = Sources()
     inputs = KubeletInputs(
-        config=None if name is None else str(name), arguments=arguments, gates=feature_gates, version=version
+        config=None if name is None else str(name),
+        arguments=arguments or None,
+        gates=feature_gates,
+        version=version,
     )
     try:
         loaded = load_kubelet(inputs, sources, machine=None if machine is None else machine._source)  # noqa: SLF001

@@ -74,7 +74,7 @@ def kubelet_inputs(context: typer.Context) -> KubeletInputs:
 def _kubelet_inputs(
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
+    kubelet_args: KubeletArgsOption = None,
     kubelet_version: KubeletVersionOption = "",
     feature_gates: FeatureGatesOption = "",
     ignore_unknown_gates: IgnoreUnknownGatesOption = False,

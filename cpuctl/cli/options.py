@@ -50,7 +50,7 @@ ConfigDirOption = Annotated[
     ),
 ]
 KubeletArgsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         option_names.KUBELET_ARGS,
         metavar="'--FLAG=VALUE ...'",

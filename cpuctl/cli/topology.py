@@ -236,7 +236,7 @@ def show(
     memory: MemoryOption = False,
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
+    kubelet_args: KubeletArgsOption = None,
     kubelet_version: KubeletVersionOption = "",
     svg: MachineSvgOption = "",
     force: ForceOption = False,
@@ -480,7 +480,7 @@ def refuse_unless_used(inputs: KubeletInputs) -> None:
     given = {
         "--kubelet-config": inputs.config is not None,
         "--config-dir": inputs.config_dir is not None,
-        "--kubelet-args": bool(inputs.arguments),
+        "--kubelet-args": inputs.arguments is not None,
         "--kubelet-version": bool(inputs.version),
     }
     for option in (option for option, stated in given.items() if stated):

@@ -34,10 +34,12 @@ class Undetermined(Record):
     """Why there is no answer: the input lacks what it depends on, or no kubelet's answer is known.
 
     ``variants`` are the possible answers if only chance decides between them, such as the order of a map.
+    ``without_flags`` is the answer of a kubelet of unknown flags if it has none.
     """
 
     why: str
     variants: tuple[str, ...] = ()
+    without_flags: StartRefused | None = None
 
     @property
     def text(self) -> str:

@@ -25,6 +25,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import SettingError
+from cpuctl.kubelet.gates.feature_gates import STAGE as GATES
 from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION, Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
@@ -163,13 +164,19 @@ def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
 
     from cpuctl.kubelet.flags.table import FIELDS_OF_FLAGS
 
+    if outcome.stage == GATES and any(map(kubelet.gates.is_unknown, kubelet.gate_flags)):
+        # Other flags may set a gate to another value, but it stays among those that the kubelet looks up.
+        return outcome
     named = any(path[0] in FIELDS_OF_FLAGS for path in outcome.settings if path)
     if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
-    unknown = f"its flags are unknown ({kubelet.flags_gap}; set them with --kubelet-args); without flags"
     if kubelet.flags_gap.startswith(NO_CONFIGURATION):
-        unknown = f"{kubelet.flags_gap}; with the default configuration"
-    return Undetermined(f"{unknown}, it would not start: {outcome.error}")
+        return Undetermined(
+            f"{kubelet.flags_gap}; with the default configuration, it would not start: {outcome.error}"
+        )
+    unknown = f"its flags are unknown ({kubelet.flags_gap}; set them with --kubelet-args)"
+    why = f"{unknown}; without flags, it would not start: {outcome.error}"
+    return Undetermined(why, without_flags=outcome)
 
 
 def unless_unconfigured(outcome: T, kubelet: Kubelet) -> T | Undetermined:

@@ -89,7 +89,7 @@ class KubeletFiles:
     def files(self) -> Sequence[str]:
         """The files and directories named in the kubelets' settings."""
         own = self._kubelet
-        named = (text[1:] for text in (own.arguments, own.version) if text.startswith(_FILE))
+        named = (text[1:] for text in (own.arguments or "", own.version) if text.startswith(_FILE))
         return [name for name in (own.config, own.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
 
     def reading(self, places: Mapping[str, str]) -> Self:
@@ -99,7 +99,7 @@ class KubeletFiles:
             own,
             config=places.get(own.config or "", own.config),
             config_dir=places.get(own.config_dir or "", own.config_dir),
-            arguments=_moved(own.arguments, places),
+            arguments=None if own.arguments is None else _moved(own.arguments, places),
             version=_moved(own.version, places),
         )
         return other

@@ -36,13 +36,14 @@ _ANOTHER = "specify a configuration with --kubelet-config"
 class KubeletInputs(Record):
     """The kubelet's settings in addition to those of its node; None or empty if something is left out.
 
+    Empty ``arguments`` say that the kubelet has no flags, None that nothing is known about them here.
     ``fallback_version`` is its release if neither that nor the node has one. ``config_data`` is the content
     of ``config`` if it was already read: a fleet has many nodes, and standard input can be read once.
     """
 
     config: str | None = None
     config_dir: str | None = None
-    arguments: str = ""
+    arguments: str | None = None
     version: str = ""
     version_option: str = option_names.KUBELET_VERSION
     gates: str = ""
@@ -153,7 +154,7 @@ class LoadedKubelet(Record):
     setup: KubeletSetup
 
 
-def given_arguments(text: str) -> tuple[str, ...]:
+def given_arguments(text: str | None) -> tuple[str, ...]:
     """Split the value of ``--kubelet-args``, or the content of the file that it names (``@FILE``).
 
     Raise UsageError for words that cannot be split, InputError for such a file.
@@ -315,13 +316,16 @@ def _not_usable(error: CpuctlError) -> CpuctlError:
 
 
 def all_arguments(
-    given: tuple[str, ...], text: str, recorded: RecordedKubelet, origin: str, sources: Sources
+    given: tuple[str, ...], text: str | None, recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> Arguments:
-    """Append the flags of ``--kubelet-args`` (*text*) to those of the node's kubelet, as on one line."""
-    if text:
+    """Append the flags of ``--kubelet-args`` (*text*) to those of the node's kubelet, as on one line.
+
+    Flags that are specified, even as none, are all that a kubelet of unknown flags has.
+    """
+    if text is not None:
         sources.add("kubeletArguments", text, "given")
     known = sources.origin("kubeletConfiguration")
-    gap = recorded.flags_gap if known in ("live", "capture") and not text else ""
+    gap = recorded.flags_gap if known in ("live", "capture") and text is None else ""
     if gap:
         sources.add_unknown_flags(gap)
     if not recorded.flags and not recorded.other_flags:

@@ -77,7 +77,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         cgroup_version=found_cgroup_version(machine) or 2,
         released=released,
     )
-    if machine is not None and main is None and not inputs.arguments and setup.drop_ins is None:
+    if machine is not None and main is None and inputs.arguments is None and setup.drop_ins is None:
         setup = _without_configuration(setup, machine, sources)
     loaded = load_setup(setup, sources) if released else load_assumed(setup, sources)
     if node is not None and machine is not None and main is not None:

@@ -229,9 +229,11 @@ def _manifests(inputs: PlanningInputs) -> list[str]:
 
 
 def _words(options: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the options that have a value."""
+    """Yield the options that have a value; without flags, a kubelet has none rather than unknown ones."""
     for option, value in options.items():
-        if value:
+        if option == option_names.KUBELET_ARGS and value == "":
+            yield from (option, value)
+        elif value:
             yield from (option, "@FILE" if value == f"@{STDIN}" else file_argument(value))
 
 
@@ -272,7 +274,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
     return node_options(inputs.machine, inputs.kubelet, flags, more)
 
 
-def _with_flags(arguments: str, flags: Sequence[str]) -> str:
+def _with_flags(arguments: str | None, flags: Sequence[str]) -> str | None:
     """Append flags to a kubelet's command line, in place of what it has for the same ones."""
     if not flags:
         return arguments
@@ -306,11 +308,12 @@ def _quoted(flag: str) -> str:
     return f'{shlex.quote(name)}="{value}"'
 
 
-def _from_file(arguments: str) -> str:
+def _from_file(arguments: str | None) -> str | None:
     """Write a command line that is in a file, so that more can be appended."""
     from cpuctl.inputs.configuration import given_arguments
 
-    return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
+    from_file = arguments is not None and arguments.startswith("@")
+    return shlex.join(given_arguments(arguments)) if from_file else arguments
 
 
 def audit_command(inputs: NodeInputs) -> str:
@@ -389,11 +392,12 @@ def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bo
     """
     kubelet, migrates = inputs.kubelet, verb[0] == "migrate"
     arguments = kubelet.arguments
+    of_file = arguments is not None and arguments.startswith("@")
     options = {
         "-m": LIVE_MACHINE if migrates else "",
         option_names.KUBELET_CONFIG: "FILE" if kubelet.config else "",
         option_names.CONFIG_DIR: "DIR" if kubelet.config_dir else "",
-        option_names.KUBELET_ARGS: "@FILE" if arguments.startswith("@") else arguments,
+        option_names.KUBELET_ARGS: "@FILE" if of_file else arguments,
         option_names.KUBELET_VERSION: "" if migrates else kubelet.version,
         option_names.FEATURE_GATES: kubelet.gates,
         option_names.PODS: "FILE" if inputs.pods else "",
@@ -405,7 +409,7 @@ def on_node_command(verb: Sequence[str], inputs: CheckpointInputs, *, writes: bo
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:
     kubelet = inputs.kubelet
-    configured = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
+    configured = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments is not None))
     migrates, asks = verb == "migrate", verb != "audit"
     below = inputs.root if inputs.root != "/" else ""
     machine = inputs.machine or (below if verb == "verify" else "")

@@ -118,7 +118,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
 
 def _names_configuration(inputs: KubeletInputs) -> bool:
     """Whether anything names a configuration."""
-    return inputs.config is not None or bool(inputs.config_dir or inputs.arguments)
+    return inputs.config is not None or inputs.arguments is not None or bool(inputs.config_dir)
 
 
 def _trial(

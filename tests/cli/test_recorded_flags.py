@@ -14,7 +14,7 @@ import pytest
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_recorded_kubelet import HEAD, captured, document, settings
-from tests.machine.sysfs_writer import small_machine
+from tests.machine.sysfs_writer import CPU_DIR, small_machine
 from tests.support.schemas import follow_schema
 
 
@@ -36,8 +36,10 @@ def test_unknown_flags_are_mentioned_if_the_kubelet_would_start(tmp_path: Path, 
         unknown = answer["sources"]["unknownFlags"]
         assert unknown == {"value": f"assumed to be none, because {why}", "from": "default"}
         assert f"the kubelet's flags are unknown and {unknown['value']}" in cpuctl(*words, "-m", node).err
-        named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
-        assert "unknownFlags" not in named["sources"]
+        for flags in ("--max-pods=9", ""):
+            named = document(cpuctl(*words, "-m", node, "--kubelet-args", flags, "-o", "json"))
+            assert "unknownFlags" not in named["sources"]
+            assert named["sources"]["kubeletArguments"] == {"value": flags, "from": "given"}
     reported = f"Not checked: the kubelet's flags: assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
@@ -58,9 +60,11 @@ def test_a_check_without_flags_ends_with_the_command_for_one_with_flags(
         line.partition(": ")[2] for line in shown if line.startswith(("Next, with", "  fix: cpuctl"))
     ]
     assert command == shlex.join(["cpuctl", *words, "--kubelet-args", "FLAGS"])
-    assert [line for line in shown if line.startswith("FLAGS: ")] == [
-        "FLAGS: the kubelet's flags in quotes, unknown here (ps -ww -o args= -C kubelet prints them)"
-    ]
+    (meaning,) = [line for line in shown if line.startswith("FLAGS: ")]
+    assert meaning == (
+        "FLAGS: the kubelet's flags in quotes ('' for none), unknown here (ps -ww -o args= -C kubelet prints "
+        "them; if it does not run, see systemctl cat kubelet and the environment files named there)"
+    )
     given = shlex.split(command.replace("FLAGS", "--max-pods=9"))[1:]
     answer = json.loads(cpuctl(*given, "-o", "json").out)
     follow_schema(answer, "configcheck")
@@ -75,11 +79,57 @@ def test_a_start_that_depends_on_unknown_flags_proposes_to_specify_them(
     node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
     unknown = cpuctl("config", "check", "-m", node)
     assert (unknown.code, "is unknown: its flags" in unknown.out) == (3, True), unknown.out
-    pattern = r"^  fix: cpuctl (.*) --kubelet-args FLAGS\nFLAGS: the kubelet's flags in quotes, unknown here"
+    pattern = r"^  fix: cpuctl (.*) --kubelet-args FLAGS\nFLAGS: the kubelet's flags in quotes"
     found = re.search(pattern, unknown.out, re.MULTILINE)
     assert found, unknown.out
     known = cpuctl(*shlex.split(found[1]), "--kubelet-args=--reserved-cpus=0")
     assert (known.code, "would start" in known.out) == (0, True), known.out
+
+
+@pytest.fixture
+def lacking_a_cpu(tmp_path: Path) -> str:
+    """Write a node without a kubelet process: of its reserved CPUs 0-1, CPU 1 is offline."""
+    config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+    offline = {f"{CPU_DIR}/online": "0,2-7\n", f"{CPU_DIR}/offline": "1\n"}
+    own = {"var/lib/kubelet/config.yaml": config}
+    return str(written(small_machine() | offline | own, tmp_path / "node"))
+
+
+ONLINE = 'bring CPU 1 online (chcpu --enable 1), or set reservedSystemCPUs: "0"'
+
+
+def test_what_would_help_a_kubelet_without_flags_is_reported_as_well(
+    lacking_a_cpu: str, cpuctl: Cpuctl
+) -> None:
+    """The flags of a kubelet that does not run may be impossible to find out."""
+    words = ("config", "check", "-m", lacking_a_cpu, "--kubelet-version", "1.34")
+    answer = json.loads(cpuctl(*words, "-o", "json").out)
+    follow_schema(answer, "configcheck")
+    found = {each["code"]: each for each in answer["findings"]}
+    note = found["not-started-without-flags"]
+    assert (note["severity"], note["setting"], note["fix"]) == ("note", "reservedSystemCPUs", ONLINE)
+    assert found["undetermined"]["fix"].endswith(" --kubelet-args FLAGS")
+    assert f"  fix: {ONLINE}" in cpuctl(*words, columns=300).out.splitlines()
+
+
+def test_a_kubelet_without_flags_certainly_does_not_start(lacking_a_cpu: str, cpuctl: Cpuctl) -> None:
+    words = ("-m", lacking_a_cpu, "--kubelet-version", "1.34", "--kubelet-args", "")
+    shown = cpuctl("config", "check", *words, columns=300).out
+    assert shown.startswith("Kubelet 1.34 would not start: reserved-cpus: 0-1 is not a subset")
+    assert f"  fix: {ONLINE}" in shown.splitlines()
+    assert "FLAGS" not in shown
+    following = cpuctl("plan", *words, "-T", "web=1/1,1Gi", columns=300).out
+    assert (
+        shlex.join(["cpuctl", "config", "check", *words[:2], "--kubelet-args", "", *words[2:4]]) in following
+    )
+
+
+def test_a_gate_that_no_kubelet_of_the_release_has_is_an_error_whatever_the_flags(
+    lacking_a_cpu: str, cpuctl: Cpuctl
+) -> None:
+    words = ("config", "check", "-m", lacking_a_cpu, "--kubelet-version", "1.34")
+    shown = cpuctl(*words, "--feature-gates", "Foo=true", columns=300).out
+    assert shown.startswith("Kubelet 1.34 would not start: unrecognized feature gate: Foo\n")
 
 
 K3S = {

@@ -22,7 +22,7 @@ from tests.capture.node_texts import written
 
 STATE = "var/lib/kubelet/cpu_manager_state"
 STYLE = Style(ListOutput.TABLE, color=False, quiet=False)
-NO_WORDS = KubeletInputs(config=None, config_dir=None, arguments="", version="", gates="")
+NO_WORDS = KubeletInputs(config=None, config_dir=None, arguments=None, version="", gates="")
 
 
 class BusyTree(MemoryTree):

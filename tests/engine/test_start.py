@@ -454,6 +454,20 @@ def test_a_failed_start_is_undetermined_if_a_missing_flag_could_prevent_it() -> 
         "not start: "
     )
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
+    assert outcome.without_flags == check_start(info, replace(kubelet, flags_gap=""))
     # No flag sets this field, so flags could not fix it.
     refused = StartRefused("configValidation", "x", (("userNamespaces", "idsPerPod"),))
     assert unless_flags_missing(refused, kubelet) is refused
+
+
+@pytest.mark.parametrize(
+    ("gate", "certain"),
+    [("Foo", True), ("CPUManagerPolicyOptions", False)],
+    ids=["no such gate", "a locked gate, which another flag may set to the right value"],
+)
+def test_no_flag_takes_an_unknown_gate_out_of_those_of_flags(gate: str, *, certain: bool) -> None:
+    info = read_machine("synthetic:1s1n4c1t").info
+    kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(), gate_flags={gate: False})
+    assert isinstance(check_start(info, kubelet), StartRefused)
+    outcome = check_start(info, replace(kubelet, flags_gap="no unit was found"))
+    assert isinstance(outcome, StartRefused if certain else Undetermined)

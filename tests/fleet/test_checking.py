@@ -33,7 +33,11 @@ STATIC = str(FIXTURES / "kubelet/static.yaml")
 
 
 def checked(
-    source: Path, *checks: FleetCheckName, config: str | None = None, arguments: str = "", version: str = ""
+    source: Path,
+    *checks: FleetCheckName,
+    config: str | None = None,
+    arguments: str | None = None,
+    version: str = "",
 ) -> CheckedNode:
     kubelet = KubeletInputs(config=config, arguments=arguments, version=version)
     return NodeChecker(kubelet, checks or CHECKS)(Recording("node", str(source)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
@@ -84,7 +84,7 @@ def check_document(
 
 
 def _refusal(
-    loaded: LoadedConfiguration, start: CheckedStart, notes: Iterable[ConfigRemark]
+    loaded: LoadedConfiguration, start: CheckedStart, notes: Sequence[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
     """Add a failed start with its fix to the findings as an error, unless a finding already reports it.
 
@@ -104,6 +104,26 @@ def _refusal(
         place=paths[0] if paths else (),
         message=start_text(outcome),
         fix=suggested_fix(start, loaded),
+    )
+    yield finding_place(loaded, finding)
+    if isinstance(outcome, Undetermined) and outcome.without_flags is not None:
+        yield from _without_flags(loaded, start._replace(outcome=outcome.without_flags), notes)
+
+
+def _without_flags(
+    loaded: LoadedConfiguration, start: CheckedStart, notes: Sequence[ConfigRemark]
+) -> Iterator[ConfigRemark]:
+    """Add what to change if the kubelet, whose flags are unknown, has none."""
+    paths = settings_to_fix(start.outcome)
+    fix = suggested_fix(start, loaded)
+    if not fix or any(_concerns(note, [path_name(path) for path in paths]) for note in notes):
+        return
+    finding = Lint(
+        severity=Severity.NOTE,
+        code="not-started-without-flags",
+        place=paths[0] if paths else (),
+        message=f"without flags, the kubelet would not start: {start_text(start.outcome)}",
+        fix=fix,
     )
     yield finding_place(loaded, finding)
 

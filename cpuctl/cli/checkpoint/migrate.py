@@ -76,7 +76,7 @@ def migrate(
     memory: MemoryOption = "",
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
+    kubelet_args: KubeletArgsOption = None,
     root: StateRootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
@@ -132,7 +132,8 @@ def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Source
     from cpuctl.operations.checkpoint.migration import migrate_for_host, migrate_for_release
 
     kubelet = inputs.kubelet
-    if any((inputs.machine, inputs.memory, kubelet.config, kubelet.config_dir, kubelet.arguments)):
+    has_flags = kubelet.arguments is not None
+    if has_flags or any((inputs.machine, inputs.memory, kubelet.config, kubelet.config_dir)):
         return migrate_for_host(inputs, sources, writes=options.writes)
     return migrate_for_release(inputs, sources)
 

@@ -170,7 +170,7 @@ def _add_next(
     document: "Proposed | Unproposed",
     source: "MachineSource",
     command_of: Callable[..., str],
-    arguments: str,
+    arguments: str | None,
     *,
     alone: bool,
 ) -> None:

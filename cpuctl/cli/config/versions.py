@@ -102,7 +102,7 @@ def versions(
     assume_devices: AssumeDevicesOption = False,
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
+    kubelet_args: KubeletArgsOption = None,
     feature_gates: FeatureGatesOption = "",
     ignore_unknown_gates: IgnoreUnknownGatesOption = False,
     output: OutputOption = Output.TABLE,

@@ -135,7 +135,7 @@ def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
     refuse_stdin_twice(inputs.config, *names)
     inputs = config_read(inputs)
     # Paths in flags are looked up in every recording first.
-    here = replace(inputs, arguments="") if any(paths_of(inputs)) else inputs
+    here = replace(inputs, arguments=None) if any(paths_of(inputs)) else inputs
     if here != KubeletInputs():
         with suppress(ConfigRefusedError):  # a configuration that no kubelet would load is part of the answer
             load_kubelet(here, Sources(), machine=None)

@@ -186,8 +186,9 @@ _ANOTHER = " (for another machine, add -m MACHINE)"
 _PLACEHOLDERS = {
     f"{option_names.KUBELET_VERSION} VERSION": "the kubelet's version, unknown here "
     "(kubelet --version prints it)",
-    f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes, unknown here "
-    "(ps -ww -o args= -C kubelet prints them)",
+    f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes ('' for none), unknown here "
+    "(ps -ww -o args= -C kubelet prints them; if it does not run, see systemctl cat kubelet and the "
+    "environment files named there)",
     f"{option_names.KUBELET_CONFIG} FILE": f"the kubelet's configuration, not found here{_ANOTHER}",
     f"{option_names.PODS} FILE": f"the pods running on the node ({option_names.PODS_OF_NODE} > FILE)",
     f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",

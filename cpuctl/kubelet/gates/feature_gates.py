@@ -86,6 +86,10 @@ class FeatureGates(Record):
         """Return a gate's stage in this release, None if the gate does not exist."""
         return _stage(name, self.minor)
 
+    def is_unknown(self, name: str) -> bool:
+        """Return whether a kubelet of this release exits if the gate is set to any value."""
+        return name not in _GROUPS and self.stage(name) is None
+
     def verified(self, name: str) -> bool:
         """Return whether the gate's stage in this release is known from the kubelet itself."""
         stage = self.stage(name)

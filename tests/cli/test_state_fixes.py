@@ -130,6 +130,7 @@ def group_of_both(first: int, second: int) -> MemoryStateFile:
 
 CPU, MEMORY = "cpu_manager_state", "memory_manager_state"
 WRONG = (r'"checksum":\d+', '"checksum":1')
+CROWD = [f"{number:08}-crowd" for number in range(12)]
 BUBBLE = held("0,4,6-8,12,14-15", pod_entries={DB: cpus("1-3,9-11")})
 SITUATIONS = [
     Situation("a truncated file", change=cut_short(CPU)),
@@ -279,14 +280,6 @@ SITUATIONS = [
         running=RUNNING,
     ),
     Situation(
-        "not enough memory for more pods than can be named",
-        memory=replace(
-            MEMORY_STATE,
-            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 128 * GIB, 0, 100 * GIB, 20)},
-            entries={f"{number}-pod": {"c": (block(5 * GIB, 1),)} for number in range(20)},
-        ),
-    ),
-    Situation(
         "more memory than there is, which the kubelet does not notice",
         memory=replace(
             MEMORY_STATE,
@@ -312,6 +305,16 @@ SITUATIONS = [
             entries={DB: {"server": (block(4 * GIB),)}, GONE: {"c": (block(17 * GIB, 1),)}},
         ),
         running=RUNNING,
+    ),
+    Situation(
+        "too many pods that do not fit to name them all",
+        memory=replace(
+            MEMORY_STATE,
+            machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 12 * GIB, 12)},
+            entries={DB: {"server": (block(4 * GIB),)}} | {each: {"c": (block(GIB, 1),)} for each in CROWD},
+        ),
+        machine=MACHINE.replace("16Gi", "16Gi/1Gi"),
+        running=(*RUNNING, *(pod(each, each, "c", 0, 1) for each in CROWD)),
     ),
     Situation(
         "memory divided differently",
@@ -374,8 +377,8 @@ class Node:
             self._change_flags("$", f" --feature-gates={gate[1]}=true")
         elif step == "remove a pod that has exclusive CPUs from the node":
             self._without(next(iter((self.situation.cpu or CPU_STATE).entries)))
-        elif named := re.fullmatch(r"remove ((?!this|a )\S+(?:, \S+)*) from the node", step):
-            for name in named[1].split(", "):
+        elif named := re.fullmatch(r"remove ((?!this|a )\S+(?:(?:,| and) \S+)*) from the node", step):
+            for name in re.split(", | and ", named[1]):
                 self._without(next(uid for uid, names in NAMES.items() if name in names))
         elif step in ("remove this pod from the node", "delete the pod"):
             (uid,) = (

@@ -113,9 +113,7 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
     return call
 
 
-RESERVED_TOO = (
-    "Containers without exclusive CPUs run on CPUs 0-127, including the reserved CPUs 0-4; to keep them off"
-)
+RESERVED_TOO = " without exclusive CPUs run on CPUs 0-127, including the reserved CPUs 0-4; to keep them off"
 SHARING = ("-m", "synthetic:2s2n32c2t", "--kubelet-args", f"{STATIC} --reserved-cpus=0-4")
 
 

@@ -172,17 +172,6 @@ def test_answers(
     assert [line for line in drawn_lines(result.out) if len(line) > width] == []
 
 
-def test_in_wide_actions_neither_cpu_lists_nor_words_for_actions_are_broken(cpuctl: Cpuctl) -> None:
-    """Whole UIDs leave little room for the reasons: these go below."""
-    node = "fixtures/nodes/hybrid-8-numa"
-    words = ("repair", f"{node}/node.tar.xz", "--kubelet-version", "1.33", "--pods", f"{node}/pods.json")
-    shown = cpuctl("checkpoint", *words, "-q", "-o", "wide", columns=80).out.splitlines()
-    assert [line.split() for line in shown if line.startswith("shared pool ")] == [
-        ["shared", "pool", "-", "-", "0-1,10-31", "0-1,8-30"],
-        ["shared", "pool", "-", "-", "CPUs", "8-9", "are", "added;"],
-    ]
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_json_follows_the_schema_and_nothing_is_written(
     case: Case, checkpoint: Checkpoint, directory: Path

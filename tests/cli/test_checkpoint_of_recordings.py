@@ -182,3 +182,14 @@ def test_threads_that_the_kernel_keeps_offline_need_smt(
     control.write_text(f"{smt}\n")
     answer = cpuctl("checkpoint", "verify", "-m", str(tmp_path / "node"), "-q", "--kubelet-version", "1.35")
     assert f"CPU 15 of the shared pool is {how}, or repair the file\n" in answer.out
+
+
+def test_in_wide_actions_neither_cpu_lists_nor_words_for_actions_are_broken(cpuctl: Cpuctl) -> None:
+    """Whole UIDs leave little room for the reasons: these go below."""
+    node = "fixtures/nodes/hybrid-8-numa"
+    words = ("repair", f"{node}/node.tar.xz", "--kubelet-version", "1.33", "--pods", f"{node}/pods.json")
+    shown = cpuctl("checkpoint", *words, "-q", "-o", "wide", columns=80).out.splitlines()
+    assert [line.split() for line in shown if line.startswith("shared pool ")] == [
+        ["shared", "pool", "-", "-", "0-1,10-31", "0-1,8-30"],
+        ["shared", "pool", "-", "-", "CPUs", "8-9", "are", "added;"],
+    ]

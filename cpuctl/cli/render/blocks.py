@@ -1,5 +1,6 @@
 """The parts of a layout: paragraphs, tables and boxes of styled text, without drawing."""
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 
@@ -43,6 +44,16 @@ def next_line(what: str, command: str) -> Lines:
     piped = without_sudo(command).startswith("cpuctl ") and "FILE" in command.split()
     legend = (Cell("FILE: what was read from standard input, saved to a file"),) if piped else ()
     return Lines((next_cell(what, command), *legend))
+
+
+def copies_cells(command: str) -> Iterator[Cell]:
+    """Explain the files of a command that is for another host."""
+    words = command.replace("@", "").split()
+    if names := [name for name in ("FILE", "DIR") if name in words]:
+        files = "the files" if words.count("FILE") > 1 else "the file"
+        used = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
+        copies = "copies" if " and " in used or used == "the files" else "a copy"
+        yield Cell(f"{', '.join(names)}: {copies}, on the node, of {used} used here")
 
 
 def without_sudo(command: str) -> str:

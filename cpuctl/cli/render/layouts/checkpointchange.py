@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, copies_cells, next_cell
 from cpuctl.cli.render.findings import FILES, finding_lines, fix_cells, fix_label, placeholder_cells
 from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
 from cpuctl.cli.render.tables.start import next_of_start
@@ -141,16 +141,6 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
         yield next_of_start(proof["start"], check)
 
 
-def _copies(command: str) -> Iterator[Cell]:
-    """Explain the files of a command that is for another host."""
-    words = command.replace("@", "").split()
-    if names := [name for name in ("FILE", "DIR") if name in words]:
-        files = "the files" if words.count("FILE") > 1 else "the file"
-        used = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
-        copies = "copies" if " and " in used or used == "the files" else "a copy"
-        yield Cell(f"{', '.join(names)}: {copies}, on the node, of {used} used here")
-
-
 def _is_new(document: answers.CheckpointChange) -> bool:
     return any(file["source"] is None for file in document["files"])
 
@@ -169,7 +159,7 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
         yield Cell(f"Nothing was written; use {new or f'--yes to write in place, or {directory}elsewhere'}.")
         if "next" in document:
             yield next_cell("on the node", document["next"])
-            yield from _copies(document["next"])
+            yield from copies_cells(document["next"])
     elif document["outcome"] == "Rejected":
         yield Cell(f"Nothing was written{_prevented(document['files'])}.")
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, next_line
+from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, copies_cells, next_line
 from cpuctl.cpuset import CPUSet
 from cpuctl.phrases import byte_text, counted, few, named
 
@@ -164,9 +164,8 @@ def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
         purpose = f"on the node, to allocate the huge pages until the next reboot{then}"
         yield next_line(purpose, pages["command"])
         if repair := pages.get("repairCommand"):
-            copied = ("FILE: a copy, on the node, of the file used here",) if "FILE" in repair.split() else ()
             step = f"Then stop the kubelet, and {_ADDING} (running pods keep their memory): {repair}"
-            yield Lines.of(step, *copied, "Then start the kubelet.")
+            yield Lines((Cell(step), *copies_cells(repair), Cell("Then start the kubelet.")))
 
 
 def runs_lines(document: ExplainedDecision) -> Iterator[str]:

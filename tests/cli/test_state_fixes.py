@@ -135,9 +135,7 @@ BUBBLE = held("0,4,6-8,12,14-15", pod_entries={DB: cpus("1-3,9-11")})
 SITUATIONS = [
     Situation("a truncated file", change=cut_short(CPU)),
     Situation("a wrong checksum", change=text_of(CPU, *WRONG)),
-    Situation(
-        "a wrong checksum next to a truncated file", change=both(text_of(CPU, *WRONG), cut_short(MEMORY))
-    ),
+    Situation("a wrong checksum and a truncated file", change=both(text_of(CPU, *WRONG), cut_short(MEMORY))),
     Situation("the format of a feature gate", writer=PODS_36),
     Situation("a newer file with pods", BUBBLE, writer=ALL_37, version="1.35"),
     Situation("a copy that differs", writer=V37, version="1.37", change=text_of(CPU, "1-2,9-10", "1-2,9-11")),

@@ -50,8 +50,7 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
         "plan",
         "resize",
     ),
-    # Pods that have ended are left out, and none remain.
-    "cpuctl.inputs.pods": ("explain",),
+    "cpuctl.operations.checkpoint.states": ("checkpoint repair",),
     "cpuctl.operations.plan_inputs": ("explain", "plan"),
     # Other fleet commands take the pods from the fleet's nodes.
     "cpuctl.fleet.plan_inputs": ("fleet plan",),

@@ -292,6 +292,18 @@ def test_a_checksum_of_the_original_content_is_not_repaired_with_it(
     assert written(directory) == original
 
 
+def test_a_file_in_another_form_is_written_again(checkpoint: Checkpoint, directory: Path) -> None:
+    """The checksum, which the kubelet computes from its own form, is the same."""
+    file = directory / "fine" / "cpu_manager_state"
+    original = file.read_text()
+    file.write_text(original.replace('"5,13"', '"5,13,13"'))
+    assert file.read_text() != original
+    (changed, _) = answer(checkpoint("repair", "fine", *ON_36, *PODS, "-o", "json"))["files"]
+    assert [(each["kind"], each["reason"]) for each in changed["actions"]] == [
+        ("format", "the content is not written as the kubelet writes it")
+    ]
+
+
 def test_a_mounted_disk_without_state_files_is_no_recording(checkpoint: Checkpoint, directory: Path) -> None:
     """All of the node's files are there, so it is not unknown whether it has state files."""
     machine = small_machine() | {"var/lib/kubelet/config.yaml": HEAD}

@@ -123,6 +123,10 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
+    if case.owners.pods is None and document["outcome"] == "Changed":
+        sources.warnings.append(
+            "not checked whether a restarted kubelet admits the running pods again: use --pods FILE"
+        )
     on_node = on_node_command(("repair",), requested)
     spelt_out = checkpoint_commands(requested, root_dir=host.kubelet.config.root_dir)
     spell_out_commands(document, "repair", spelt_out, on_node)

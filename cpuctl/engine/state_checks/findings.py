@@ -13,7 +13,8 @@ REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 EXPLAIN = "cpuctl explain"
 REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
-REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}"
+SOME_POD = "a pod that has exclusive CPUs"
+REMOVE_ONE = f"remove {SOME_POD} from the node, then {REPAIR_WITH_PODS}"
 """While a kubelet is down, a pod's entries stay in its files even if the pod is removed."""
 
 MAX_SIMILAR = 50

@@ -57,7 +57,8 @@ class StateVerdict(Record):
 
     ``readings`` is what the kubelet does with each. ``reached`` is False if the kubelet ends before it opens
     any of them. ``drift`` is how the machine's memory differs from what the file says, None if it does not or
-    if no static Memory Manager starts. ``rejected`` are the UIDs of running pods that a restart rejects.
+    if no static Memory Manager starts. ``rejected`` are the UIDs of running pods that a restart rejects;
+    ``overlaps``: it gives one of them CPUs that are reserved or another pod's (kubernetes issue 124066).
     """
 
     start: Started | NotStarted
@@ -67,6 +68,7 @@ class StateVerdict(Record):
     reached: bool = True
     drift: MemoryDrift | None = None
     rejected: frozenset[str] = frozenset()
+    overlaps: bool = False
 
     @property
     def passed_over(self) -> frozenset[str]:
@@ -107,6 +109,7 @@ def verify_states(
         findings=tuple(limited(look.findings())),
         drift=look.drift,
         rejected=frozenset(pod.uid for pod, _ in _rejections(restarted or ())),
+        overlaps=any(each.taken_from_others for each in restarted or ()),
     )
 
 

@@ -18,7 +18,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers, unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR
+from cpuctl.engine.state_checks.findings import EXPLAIN, REPAIR, SOME_POD
 from cpuctl.engine.state_checks.verify import exclusive_cpus
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
@@ -35,11 +35,12 @@ from cpuctl.errors import InputError
 from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.placing import placements
+from cpuctl.phrases import all_of
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from cpuctl.engine.state_checks.findings import StateFinding
     from cpuctl.engine.state_checks.verify import StateVerdict
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 _CORRECT, _CHECK = "correct the configuration first", "cpuctl config check"
 _DRAIN_ALL = "drain the node and delete its state files"
+_MOST_TRIED = 8
+"""How many rejected pods are tried alone: whether all others stay without this one."""
 _CONFIGURED = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 
 
@@ -69,7 +72,8 @@ def repair(case: CheckpointCase) -> Repairs:
     if not isinstance(managers, Started):
         reason = _of_start(managers, "regardless of the state files", f"{_CORRECT}: {_CHECK}")
         return Repairs(tuple(_refused(state, reason) for state in case.states), before)
-    changes, after = _placed(case, managers, before)
+    best = _placed(case, managers, before)
+    changes, after = _naming(best.changes, case, managers, before), best.after
     if not isinstance(after.start, Started) and not any(change.refused for change in changes):
         outcome: NotStarted = after.start
         if isinstance(before.start, Undetermined) and _is_unconfigured(outcome):
@@ -80,7 +84,8 @@ def repair(case: CheckpointCase) -> Repairs:
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     elif any(change.changed for change in changes):
         changes = tuple(map(_with_all, changes))
-    return Repairs(changes, _drained(after, case) if any(each.changed for each in changes) else after)
+    kept = any(each.changed for each in changes)
+    return Repairs(changes, _kept(best, case, managers, before) if kept else after)
 
 
 class _Attempt(NamedTuple):
@@ -124,22 +129,70 @@ def _changed(case: CheckpointCase, changes: Sequence[FileChange]) -> CheckpointC
     return replace(case, states=tuple(states))
 
 
-def _drained(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
-    """Propose draining the node if this makes pods fit that a restart with the repaired files rejects.
+def _kept(best: _Attempt, case: CheckpointCase, managers: Started, before: StateVerdict) -> StateVerdict:
+    """Propose how to keep as many pods as possible if a restart with the repaired files rejects some.
 
     An explanation of these pods would be made with the files as they are now.
     """
+    verdict = best.after
     if not verdict.rejected:
         return verdict
-    empty = replace(case, states=(), answers=None).verdict()
-    all_fit = empty.starts and not empty.rejected
-    fix = f"{_DRAIN_ALL} instead: then all running pods fit" if all_fit else ""
-    # One drain is for all of them: only the first one says so.
+    fix = ", or ".join(filter(None, (_removing(case, managers, before, verdict.rejected), _draining(case))))
+    # One fix is for all of them: only the first one says so.
     fixes = chain((fix,), repeat(""))
     findings = (
         replace(each, fix=next(fixes)) if each.fix.startswith(EXPLAIN) else each for each in verdict.findings
     )
     return replace(verdict, findings=tuple(findings))
+
+
+def _removing(case: CheckpointCase, managers: Started, before: StateVerdict, rejected: frozenset[str]) -> str:
+    """Propose to remove one rejected pod, or else all, if a repair then keeps all others."""
+    pods = case.owners.pods or {}
+    ordered = tuple(uid for uid in pods if uid in rejected)
+    for some in dict.fromkeys((*((uid,) for uid in ordered[:_MOST_TRIED]), ordered)):
+        if len(some) < len(pods):
+            after = _placed(_without(case, some), managers, before).after
+            if after.starts and not after.rejected and not after.overlaps:
+                names = all_of([case.owners.name(uid) for uid in some])
+                return (
+                    f"remove {names} from the node, and repair again with the new list: the other pods stay"
+                )
+    return ""
+
+
+def _without(case: CheckpointCase, uids: Collection[str]) -> CheckpointCase:
+    left = {uid: pod for uid, pod in (case.owners.pods or {}).items() if uid not in uids}
+    return replace(case, owners=replace(case.owners, pods=left))
+
+
+def _naming(
+    changes: tuple[FileChange, ...], case: CheckpointCase, managers: Started, before: StateVerdict
+) -> tuple[FileChange, ...]:
+    """If a pod has to be removed, name the one without which a restart keeps most of the others."""
+    at = next((each for each in changes if each.refused and SOME_POD in each.refused.advice), None)
+    state = at.state.inspection.state if at is not None and at.state is not None else None
+    pods = case.owners.pods or {}
+    holders = [uid for uid in pods if isinstance(state, CPUStateFile) and uid in state.entries]
+    if len(holders) < 2:
+        return changes
+    tried = ((uid, _placed(_without(case, (uid,)), managers, before).after) for uid in holders[:_MOST_TRIED])
+    helps = {uid: len(after.rejected) for uid, after in tried if after.starts}
+    if not helps:
+        return changes
+    name = case.owners.name(min(helps, key=lambda uid: helps[uid]))
+    return tuple(
+        replace(each, refused=replace(each.refused, advice=each.refused.advice.replace(SOME_POD, name)))
+        if each.refused
+        else each
+        for each in changes
+    )
+
+
+def _draining(case: CheckpointCase) -> str:
+    empty = replace(case, states=(), answers=None).verdict()
+    all_fit = empty.starts and not empty.rejected and not empty.overlaps
+    return f"{_DRAIN_ALL}: then all running pods fit" if all_fit else ""
 
 
 def _with_all(change: FileChange) -> FileChange:
@@ -244,6 +297,7 @@ def _in_the_way(case: CheckpointCase, managers: Started, before: StateVerdict) -
             change = _repaired(state, case, managers, before)
         except InputError:
             return state.file_name, DRAIN
+        (change,) = _naming((change,), case, managers, before)
         if change.refused:
             return state.file_name, change.refused.advice
     return None
@@ -281,10 +335,12 @@ def _repaired(
     unread = state.file_name in before.refusals and not result.actions and not recovered
     text = _written(result.state, case)
     formal = _formal(readable, text, unread=unread)
-    if result.actions:
-        # If a repair restores what the checksum was made of, nothing is wrong with the checksum.
-        formal = [each for each in formal if each.did is not ActionKind.CHECKSUM or each.before != each.after]
-    actions = (*recovered, *result.actions, *formal)
+    # If a repair restores what the checksum was made of, nothing is wrong with the checksum.
+    wrong = [each for each in formal if each.did is not ActionKind.CHECKSUM or each.before != each.after]
+    if len(wrong) < len(formal) and not result.actions:
+        reason = "the content is not written as the kubelet writes it"
+        wrong.append(RepairAction(did=ActionKind.FORMAT, reason=reason))
+    actions = (*recovered, *result.actions, *wrong)
     return FileChange(
         file_name=state.file_name, state=readable, text=text if actions else state.text, actions=actions
     )

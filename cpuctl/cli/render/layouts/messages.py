@@ -33,7 +33,7 @@ PLACEHOLDERS = {
     "NODE": "a recording (cpuctl capture); on the node itself, use sudo and omit -m NODE",
     "CONFIG": "the kubelet's configuration",
     "STATE": "the state files",
-    "RUNNING": f"the running pods ({option_names.PODS_OF_NODE})",
+    "RUNNING": f"the running pods ({option_names.PODS_OF_NODE.replace('=NODE', '=NAME')}; NAME: the node's)",
     "ALL_PODS": "the running pods of all nodes (kubectl get pods -A -o json)",
     "NODES": "the Nodes (kubectl get nodes -o json)",
     "RECORDINGS": "recordings of the nodes (cpuctl capture)",

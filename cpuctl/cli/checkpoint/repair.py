@@ -43,8 +43,8 @@ the output shows what would change.
 
 With --pods, a container that holds more CPUs than it requests releases those that it loses or that another
 pod holds, without a replacement. If a restarted kubelet would otherwise reject a pod, the pod moves as a
-whole to CPUs that the kubelet chooses. If pods are still rejected, the output says so, and whether draining
-the node helps. A list of another node's pods is an error.
+whole to CPUs that the kubelet chooses. If pods are still rejected, the output names the one to
+remove so that all others stay. A list of another node's pods is an error.
 
 Examples:
 

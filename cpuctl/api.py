@@ -191,13 +191,14 @@ def read_configuration(
     name: Name | None = None,
     machine: Machine | None = None,
     *,
-    arguments: str = "",
+    arguments: str | None = None,
     feature_gates: str = "",
     version: str = "",
 ) -> Configuration:
     """Read a kubelet's settings: its configuration file, with flags (*arguments*) and feature gates on top.
 
     Without a *name*, use the configuration recorded with the *machine*, if there is one, else the defaults.
+    Without *arguments*, its flags are those recorded, if any; an empty text says that it has none.
     *version* is its release, ``1.36`` or ``1.36.2``. Raise NotStartedError for a configuration that a kubelet
     cannot load, InputError for a file that cannot be read.
     """
@@ -208,7 +209,7 @@ def read_configuration(
     sources = Sources()
     inputs = KubeletInputs(
         config=None if name is None else str(name),
-        arguments=arguments or None,
+        arguments=arguments,
         gates=feature_gates,
         version=version,
     )

@@ -53,7 +53,7 @@ NAMES = {
     "running: 'Name' = '', devices: 'Name' = '', driver_arguments: 'str' = '', "
     "policy: 'str | Policy | type[Policy]' = '') -> 'Node'",
     "read_configuration": "(name: 'Name | None' = None, machine: 'Machine | None' = None, *, "
-    "arguments: 'str' = '', feature_gates: 'str' = '', version: 'str' = '') -> 'Configuration'",
+    "arguments: 'str | None' = None, feature_gates: 'str' = '', version: 'str' = '') -> 'Configuration'",
     "read_machine": "(name: 'Name' = 'live', *, memory: 'str' = '') -> 'Machine'",
     "read_pods": "(*names: 'Name', templates: 'Iterable[str]' = ()) -> 'tuple[Pod, ...]'",
 }

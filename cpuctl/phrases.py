@@ -34,12 +34,16 @@ def counted(count: int, noun: str) -> str:
 
 def any_of(names: Sequence[str]) -> str:
     """Write alternatives: ``a``, ``a or b``, ``a, b or c``."""
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+    return _listed(names, "or")
 
 
 def all_of(names: Sequence[str]) -> str:
     """Write things that belong together: ``a``, ``a and b``, ``a, b and c``."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return _listed(names, "and")
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else names[0]
 
 
 def taken_text(cpus: CPUSet) -> str:

@@ -29,11 +29,6 @@ def for_each(ids: Iterable[int], command: str) -> str:
     return f"for id in {' '.join(map(str, listed))}; do {command.format('$id')}; done"
 
 
-def bring_online(cpus: CPUSet) -> str:
-    """Return the command that brings CPUs online while SMT is on."""
-    return f"chcpu --enable {cpus}"
-
-
 class Offline(NamedTuple):
     """Why CPUs are offline, what brings them online, and the command that does it, empty if none does."""
 
@@ -55,7 +50,7 @@ def bringing_online(machine: Machine, cpus: CPUSet, called: str) -> Offline | No
         return Offline("offline because SMT is off", how, f"echo on > /{SMT_CONTROL}")
     if machine.smt_control == SMT_FORCED_OFF:
         return Offline("offline because SMT is forced off", "boot without nosmt=force", "")
-    command = bring_online(cpus)
+    command = f"chcpu --enable {cpus}"
     return Offline("offline", f"bring {called} online ({command})", command)
 
 

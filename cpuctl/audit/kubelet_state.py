@@ -159,8 +159,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
     state, online = snapshot.state.cpu, snapshot.machine.online
     if state is None or state.policy_name == POLICY_NONE:
         return
-    given = (cpus for containers in state.entries.values() for cpus in containers.values())
-    known = union((state.default_cpu_set, *given))
+    known = snapshot.state.known_cpus
     if gone := known - online:
         yield _gone(snapshot, known, gone)
     strict = snapshot.configured.reserved if snapshot.configured.strict_reservation else CPUSet()

@@ -74,7 +74,7 @@ def _cores(snapshot: NodeSnapshot) -> _Cores:
     machine, info = snapshot.machine, kubelet_view(snapshot.machine)
     threads = max(map(len, machine.cores), default=1)
     # A kubelet that has offline CPUs in its state counted them when it started.
-    offline = machine.offline - _known(snapshot)
+    offline = machine.offline - snapshot.state.known_cpus
     counted = info.num_cpus + len(machine.offline - offline)
     if counted >= threads * info.num_cores:
         return _Cores(max(threads, info.cpus_per_core))
@@ -85,13 +85,6 @@ def _cores(snapshot: NodeSnapshot) -> _Cores:
         return _Cores(threads, why_not)
     first = f"{found.command or found.how}, then {REPAIR}, then "
     return _Cores(threads, f"while {are(offline)} offline, {why_not}", first)
-
-
-def _known(snapshot: NodeSnapshot) -> CPUSet:
-    """Return the CPUs in the kubelet's state."""
-    state = snapshot.state.cpu
-    held = (union(containers.values()) for containers in snapshot.state.entries.values())
-    return union((state.default_cpu_set if state else CPUSet(), *held))
 
 
 def _siblings(snapshot: NodeSnapshot, held: CPUSet, looked_at: CPUSet) -> CPUSet:

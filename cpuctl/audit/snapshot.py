@@ -137,6 +137,12 @@ class KubeletState(NamedTuple):
         """The exclusive CPUs of containers, by their pod's UID and their name."""
         return self.cpu.entries if self.cpu else {}
 
+    @property
+    def known_cpus(self) -> CPUSet:
+        """All CPUs in the CPU Manager's state: those that the kubelet has counted."""
+        held = (cpus for containers in self.entries.values() for cpus in containers.values())
+        return union((self.cpu.default_cpu_set if self.cpu else CPUSet(), *held))
+
 
 class PreparedClaims(Record):
     """What the driver ``dra.cpu`` has prepared: the CPUs of claims by UID, and the file with them.

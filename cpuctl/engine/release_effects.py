@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -95,9 +94,9 @@ class _Outcome(NamedTuple):
 
     def beside(self, other: _Outcome) -> str:
         """Return the text; name the shared CPUs of a pod that has exclusive ones on the other side."""
-        if self.is_exclusive or not other.is_exclusive:
+        if self.is_exclusive or not other.is_exclusive or self.fate is not _Fate.ADMITTED:
             return self.text
-        return re.sub(f"^{_ADMITTED}", f"{_ADMITTED}, on the shared CPUs", self.text)
+        return f"{_ADMITTED}, on the shared CPUs{self.text.removeprefix(_ADMITTED)}"
 
     def may_be_lost(self, after: _Outcome) -> bool:
         """Return whether the pod may be admitted now, but not certainly *after* a change."""

@@ -3,7 +3,9 @@
 In the CPU Manager's state every container keeps its CPUs as far as possible; what the kubelet requires is in
 ``cpuctl.engine.cpu.state.validate``. A pod that lost CPUs (no longer on the machine, now reserved, or another
 pod's as well) gets others instead, one for one in everything that it holds, so that its containers still
-share what they shared, and baselines stay inside. In the Memory Manager's state nothing is moved.
+share what they shared, and baselines stay inside; a container that holds more than it requests releases them
+instead. A pod moves as a whole only if a kubelet rejects some pod otherwise. In the Memory Manager's state
+nothing is moved.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Generic, NamedTuple, TypeVar
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryNode, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.memory.manager import StaticMemoryPolicy
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
@@ -77,7 +80,8 @@ class PlacedPod(NamedTuple):
 
 Placed = Mapping[str, PlacedPod]
 """Pods that get other CPUs, by UID."""
-_AS_NEEDED: Placed = {}
+AS_NEEDED: Placed = {}
+"""No pod gets other CPUs as a whole."""
 
 
 class CPURules(NamedTuple):
@@ -94,7 +98,7 @@ class CPURules(NamedTuple):
 
 
 def repair_cpu_state(
-    state: CPUStateFile, rules: CPURules, owners: Owners, placed: Placed = _AS_NEEDED
+    state: CPUStateFile, rules: CPURules, owners: Owners, placed: Placed = AS_NEEDED
 ) -> Repaired[CPUStateFile] | NotRepaired:
     """Make a state fit the machine and the configuration; if *owners* are known, remove others' entries.
 
@@ -198,7 +202,8 @@ class _Work:
             lost = _why_lost(union(self.state.entries[uid].values()) - usable, policy)
             for name, cpus in sorted(pod.cpus.items()):
                 if (before := self.state.entries[uid][name]) != cpus:
-                    why = "" if before & usable <= cpus else _WHY_ALL[pod.rejected]
+                    why_all = _WHY_REJECTED if pod.rejected else _WHY_IN_THE_WAY
+                    why = "" if before & usable <= cpus else why_all
                     reason = "; ".join(filter(None, (lost, why)))
                     self._do(ActionKind.MOVED, reason, uid, name, before=str(before), after=str(cpus))
                     if promised := baselines.get(uid, {}).get(name):
@@ -213,9 +218,12 @@ class _Work:
         """
         usable = CPUSet(policy.allocatable)
         for uid in sorted(self.state.entries.keys() - self.state.pod_entries.keys()):
+            dues = {name: self._due(uid, name) for name in self.state.entries[uid]}
+            if all(due is None or len(self.state.entries[uid][name]) <= due for name, due in dues.items()):
+                continue
             others = union(held.cpus for held in holders(self.state) if held.uid != uid)
             for name, cpus in sorted(self.state.entries[uid].items()):
-                due = self._due(uid, name)
+                due = dues[name]
                 if due is None or len(cpus) <= due or (cpus.isdisjoint(others) and cpus <= usable):
                     continue
                 own = union(held for other, held in self.state.entries[uid].items() if other != name)
@@ -322,11 +330,8 @@ class _Work:
         )
 
 
-_WHY_ALL = {
-    True: "a restarted kubelet would reject the pod if it kept its other CPUs",
-    False: "it makes room for a pod that a restarted kubelet would reject otherwise",
-}
-"""Why a pod moves as a whole, by whether a kubelet would reject this pod."""
+_WHY_REJECTED = "a restarted kubelet would reject the pod if it kept its other CPUs"
+_WHY_IN_THE_WAY = "it makes room for a pod that a restarted kubelet would reject otherwise"
 
 
 def _with(
@@ -396,6 +401,13 @@ class MemoryRules(NamedTuple):
     fresh: Mapping[int, MemoryNode] | None
     keeps_pods: bool = False
     compares_groups: bool = True
+
+    @staticmethod
+    def of(policy: StaticMemoryPolicy | None, *, keeps_pods: bool) -> MemoryRules:
+        """Return the rules of a kubelet that starts with this policy."""
+        if policy is None:
+            return MemoryRules(fresh=None, keeps_pods=keeps_pods)
+        return MemoryRules(policy.tables, keeps_pods, policy.compares_groups)
 
 
 def repair_memory_state(

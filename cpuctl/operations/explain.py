@@ -275,9 +275,7 @@ def _start_with_repaired_memory_state(planning: Planning, kubelet: Kubelet) -> S
     policy = managers.memory_policy if isinstance(managers, Started) else None
     if policy is None or reader is None or not isinstance(found, MemoryStateFile):
         return Undetermined("there is no memory_manager_state that can be repaired")
-    rules = MemoryRules(
-        fresh=policy.tables, keeps_pods=reader.keeps_pods, compares_groups=policy.compares_groups
-    )
+    rules = MemoryRules.of(policy, keeps_pods=reader.keeps_pods)
     repaired = repair_memory_state(found, rules, Owners.of(initial.granted))
     if not isinstance(repaired, Repaired):
         return Undetermined(repaired.reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
@@ -93,7 +94,7 @@ def verify_states(
     *answers* are those of the running kubelet, with which files are compared.
     """
     version, files = str(kubelet.version), found.by_name
-    begun = start_on(info, kubelet, _saved(found))
+    begun = start_on(info, kubelet, saved_files(found))
     managers, node = begun.managers, begun.node
     # What all releases agree on is certain, even if it is unknown which one it is.
     certain = kubelet.released or not isinstance(begun.outcome, Undetermined)
@@ -191,7 +192,8 @@ def _sizes(policy: StaticPolicy, most: int) -> list[int]:
     return sorted(size for size in {*small, *large, socket} if size <= most)
 
 
-def _saved(found: FoundStates) -> SavedFiles:
+def saved_files(found: FoundStates) -> SavedFiles:
+    """Return the files as a kubelet finds them at its start."""
     unreadable = {
         name: file.read
         for name, file in found.by_name.items()
@@ -266,16 +268,17 @@ class _Look(Record):
         if file is None or file.state is None or not _is_static(file.state.policy_name):
             return
         subject = CPUSubject.of(file.state, file.whole or file.state, self.owners)
-        policy = self.node.policy if self.node else None
+        node, policy = self.node, self.node.policy if self.node else None
         if policy is not None:
             yield from cpu_findings(subject, policy, self.gates)
         yield from holder_findings(subject)
-        if policy is not None and self.node is not None:
-            yield from alignment_findings(subject, policy, self.node.topology_manager)
+        if policy is not None and node is not None:
+            yield from alignment_findings(subject, policy, node.topology_manager)
         yield from gone_findings(CPU_FILE, file.state, self.owners)
-        if policy is not None:
-            yield from due_findings(file.state, self.owners, self._due, self.admitted)
-            yield from self._moving_pods(subject)
+        if policy is not None and node is not None:
+            due = partial(exclusive_cpus, node)
+            yield from due_findings(file.state, self.owners, due, self.admitted)
+            yield from self._moving_pods(subject, node)
 
     def _of_memory(self) -> Iterator[StateFinding]:
         file = self.found.memory
@@ -299,13 +302,8 @@ class _Look(Record):
             guaranteed = CPUSet(policy.topology.cpus & ~policy.reserved)
             yield from allocatable_findings(self.answers, guaranteed)
 
-    def _due(self, pod: StoredPod, container: Container) -> int:
-        assert self.node is not None
-        return exclusive_cpus(self.node, pod, container)
-
-    def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
-        assert self.node is not None
-        manager, rules = self.node.topology_manager, self.node.cpu.rules
+    def _moving_pods(self, subject: CPUSubject, node: Node) -> Iterator[StateFinding]:
+        manager, rules = node.topology_manager, node.cpu.rules
         moves = not rules.restores_cpus and manager.scope == "pod"
         for uid, cpus in sorted(subject.state.pod_entries.items()) if moves else ():
             yield StateFinding(

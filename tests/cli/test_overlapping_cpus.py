@@ -82,6 +82,28 @@ def test_no_move_and_no_change_leads_to_shared_cpus(cpuctl: Cpuctl) -> None:
         assert not any(got & cpus for cpus in held.values()), each
 
 
+def test_replicas_get_the_largest_request_that_shares_no_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Between requests that all replicas could have, there are some with which they would share CPUs."""
+    for node, version, template, best in (
+        (TWO, "1.34", "web=4/4,64Mi x2", "3"),
+        (EIGHT, "1.31", "big=8/8,64Mi x3", "5"),
+    ):
+        root = tmp_path / Path(node).name
+        root.mkdir()
+        with tarfile.open(ROOT / node / "node.tar.xz") as archive:
+            archive.extractall(root, filter="data")
+        running = ("--kubelet-version", version, "--pods", f"{node}/pods.json")
+        cpuctl("checkpoint", "repair", "--root", str(root), *running, "--yes")
+        answer = answer_of(cpuctl, "explain", "-m", str(root), *running, "-T", template)
+        found = [each["change"]["amounts"][0]["after"] for each in answer["suggestions"] if each["kind"] == "request"]
+        assert found == [best], answer["suggestions"]
+        planned = answer_of(
+            cpuctl, "plan", "-m", str(root), *running, "-T", re.sub("=./.", f"={best}/{best}", template)
+        )
+        assert {each["outcome"] for each in planned["pods"]} == {"Admitted"}
+        assert not planned["warnings"]
+
+
 def test_rejected_pods_take_no_cpus(cpuctl: Cpuctl) -> None:
     plan = answer_of(cpuctl, "plan", *again(TWO), "-f", "fixtures/pods")
     rejected = {pod["name"] for pod in plan["pods"] if pod["outcome"] == "Rejected"}

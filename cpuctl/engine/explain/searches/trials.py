@@ -39,17 +39,31 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 def largest_admitted(
     replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    """Try requests that get smaller, all of them in turn, or by bisection if each trial admits many pods."""
+    """Try requests that get smaller, all of them in turn, or by bisection if each trial admits many pods.
+
+    Requests that would get CPUs of other pods do not bound the bisection: some smaller ones would, too, and
+    others would not.
+    """
     if not replay.earlier_replicas:
         yield from first_admitted(replay, choices, runs)
         return
     smallest_first = [*choices][::-1]
+    changes: dict[int, RequestChange | None] = {}
 
-    def attempt(number: int) -> RequestChange | None:
-        return next(first_admitted(replay, [smallest_first[number]], runs), None)
+    def attempt(number: int) -> int | None:
+        shared, runs.shared = runs.shared, False
+        changes[number] = next(first_admitted(replay, [smallest_first[number]], runs), None)
+        fits = changes[number] is not None or runs.shared
+        runs.shared |= shared
+        return number if fits else None
 
-    if best := highest_admitted(attempt, -1, len(smallest_first)):
-        yield best
+    largest = highest_admitted(attempt, -1, len(smallest_first))
+    for number in range(-1 if largest is None else largest, -1, -1):
+        if number not in changes:
+            attempt(number)
+        if change := changes[number]:
+            yield change
+            return
 
 
 def pods_again(replay: Replay) -> int:
@@ -58,14 +72,20 @@ def pods_again(replay: Replay) -> int:
 
 
 def is_admitted(replay: Replay, change: RequestChange, runs: SearchBudget) -> bool:
-    """Return whether a pod with changed requests is admitted in the same QoS class, within the bound."""
+    """Return whether a pod with changed requests is admitted in the same QoS class, within the bound.
+
+    No pod before it may get CPUs that are reserved or another pod's, unless it already does.
+    """
     if not runs.allow(pods_again(replay)):
         return False
     scenario, first = replay.scenario, replay.resumed_at
     node = replay.nodes_before[first - scenario.position - 1].copy()
     for at in range(first, scenario.position):
         pod = scenario.pods[at]
-        runs.admit(node, change.changed_pod(pod) if at in scenario.replicas else pod)
+        earlier = runs.admit(node, change.changed_pod(pod) if at in scenario.replicas else pod)
+        if earlier.taken_from_others and not replay.admissions[at].taken_from_others:
+            runs.shared = True
+            return False
     admission = runs.admit(node, change.changed_pod(scenario.pod))
     same_class = admission.qos.qos_class is replay.admission.qos.qos_class
     return bool(change.amounts) and same_class and runs.reaches(replay.scenario, admission)

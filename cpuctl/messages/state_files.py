@@ -61,7 +61,7 @@ STATE_FILES = (
         ),
         meaning="reservedSystemCPUs or strict-cpu-reservation has changed since cpu_manager_state was "
         "written, or a container was allocated a reserved CPU (kubernetes issue 124066)",
-        fix="delete pods that hold reserved CPUs, then repair the file",
+        fix="restore the old setting, or repair the file: pods that hold reserved CPUs get others",
         commands=_BOTH,
     ),
     Message(
@@ -83,8 +83,9 @@ STATE_FILES = (
         speaker=Speaker.CPU_MANAGER,
         texts=(Text("default cpuset cannot be empty"),),
         meaning="cpu_manager_state lists containers, but the shared pool is empty",
-        fix="delete a pod with exclusive CPUs, then repair the file",
-        commands=_BOTH,
+        fix="remove a pod with exclusive CPUs from the node, then repair the file with the list of the pods "
+        "that are left",
+        commands=(_VERIFY, f"{_REPAIR} --pods RUNNING"),
     ),
     Message(
         code="other-memory",
@@ -117,7 +118,7 @@ STATE_FILES = (
             Text("could not parse cpuset {text:quoted} for {cause:rest}"),
         ),
         meaning="cpu_manager_state contains an invalid CPU list",
-        fix="repair the file",
+        fix=f"repair the file or, if a repair cannot read it, {DRAIN}",
         commands=_BOTH,
     ),
     Message(
@@ -139,7 +140,7 @@ STATE_FILES = (
             ),
         ),
         meaning="the kubelet cannot use a state file, and exits",
-        fix="repair the file; deleting it, as the kubelet suggests, loses all assignments",
+        fix=f"repair the file or, if a repair cannot read it, {DRAIN}, which loses all assignments",
         commands=_BOTH,
         general=True,
     ),

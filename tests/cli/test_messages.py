@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,9 @@ from cpuctl.cli.app import app
 from cpuctl.cli.render.layouts.messages import PLACEHOLDERS
 from cpuctl.messages.recognition import MESSAGES
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.manifests import exclusive_manifest
 from tests.support.schemas import follow_schema
+from tests.support.state_files import write_pods
 
 SMT = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
 NODE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -327,3 +331,28 @@ def test_a_message_about_other_amounts_is_not_the_same_rejection(cpuctl: Cpuctl)
         words = ("explain", "--message", f'"x" pod="default/a" message="{text}"', *NODE, "-T", "a=3/3,1Gi")
         answer = json.loads(cpuctl(*words, "-o", "json").out)
         assert answer["explanation"]["reported"]["agrees"] is agrees
+
+
+def test_an_empty_shared_pool_is_repaired_with_the_proposed_command(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The pod that makes room has to be missing from the list: its entry stays in the file otherwise."""
+    (tmp_path / "k.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+        "reservedSystemCPUs: 0-1\ncpuManagerPolicyOptions: {strict-cpu-reservation: 'true'}\n"
+        "evictionHard: {memory.available: 16Mi}\n"
+    )
+    state, running = tmp_path / "s", write_pods(tmp_path / "p.json", exclusive_manifest("a", 4))
+    node = (
+        "-m",
+        "synthetic:1s1n4c2t",
+        "--kubelet-config",
+        str(tmp_path / "k.yaml"),
+        "--kubelet-version",
+        "1.36",
+    )
+    both = write_pods(tmp_path / "both.json", exclusive_manifest("a", 4), exclusive_manifest("b", 2))
+    assert cpuctl("plan", *node, "-f", str(both), "--write-state", str(state)).code == 0
+    words = ("--message", "default cpuset cannot be empty", "--state", str(state), "--pods", str(running))
+    (found,) = json.loads(cpuctl("explain", *words, *node, "-o", "json").out)["messages"]
+    *_, command = found["commands"]
+    assert cpuctl(*shlex.split(command.replace("--pods", "--yes --pods"))[1:]).code == 0
+    assert cpuctl("checkpoint", "verify", str(state), *node, "--pods", str(running)).code == 0

@@ -95,7 +95,11 @@ def test_replicas_get_the_largest_request_that_shares_no_cpus(cpuctl: Cpuctl, tm
         running = ("--kubelet-version", version, "--pods", f"{node}/pods.json")
         cpuctl("checkpoint", "repair", "--root", str(root), *running, "--yes")
         answer = answer_of(cpuctl, "explain", "-m", str(root), *running, "-T", template)
-        found = [each["change"]["amounts"][0]["after"] for each in answer["suggestions"] if each["kind"] == "request"]
+        found = [
+            each["change"]["amounts"][0]["after"]
+            for each in answer["suggestions"]
+            if each["kind"] == "request"
+        ]
         assert found == [best], answer["suggestions"]
         planned = answer_of(
             cpuctl, "plan", "-m", str(root), *running, "-T", re.sub("=./.", f"={best}/{best}", template)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cpuctl.cpuset import CPUSet
 
@@ -32,18 +32,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def any_of(names: Sequence[str]) -> str:
+def any_of(names: Iterable[str]) -> str:
     """Write alternatives: ``a``, ``a or b``, ``a, b or c``."""
-    return _listed(names, "or")
+    return _listed([*names], " or ")
 
 
-def all_of(names: Sequence[str]) -> str:
+def all_of(names: Iterable[str]) -> str:
     """Write things that belong together: ``a``, ``a and b``, ``a, b and c``."""
-    return _listed(names, "and")
+    return _listed([*names], " and ")
 
 
 def _listed(names: Sequence[str], last: str) -> str:
-    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else names[0]
+    return last.join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def taken_text(cpus: CPUSet) -> str:

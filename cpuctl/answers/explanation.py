@@ -314,6 +314,8 @@ class Search(TypedDict):
     """Those of which less was requested together, in proportion."""
     sharesCPUs: bool
     """Whether a change would help, but with CPUs that are reserved or another pod's."""
+    more: bool
+    """Whether other changes of this kind may help as well: only the best of the first ones are listed."""
     notStarted: list[str]
     """Settings with which the kubelet would not start on its state files."""
 

@@ -20,7 +20,7 @@ from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.phrases import are, counted, few, named
+from cpuctl.phrases import all_of, are, counted, few, named
 
 
 def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
@@ -199,7 +199,7 @@ def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSe
     parts = [f"exclusive CPUs of {disturbed}"] if disturbed else []
     if reserved := extra & snapshot.configured.reserved:
         parts.append(f"the reserved {named(reserved)}")
-    return f", including {' and '.join(parts)}" if parts else ""
+    return f", including {all_of(parts)}" if parts else ""
 
 
 def _configured_text(group: Cgroup) -> str:

@@ -15,7 +15,7 @@ from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.diagnostics import Severity
-from cpuctl.phrases import few
+from cpuctl.phrases import all_of, few
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.state_names import DEVICES_FILE
 
@@ -112,7 +112,7 @@ def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Findin
     for (resource, name), entries in sorted(holders.items()):
         together = [each for each in entries if not _is_init(snapshot.pods, each)]
         if len({each.pod_uid for each in entries}) > 1 or len(together) > 1:
-            names = " and ".join(_subject(snapshot, each) for each in entries)
+            names = all_of(_subject(snapshot, each) for each in entries)
             yield Finding(
                 severity=Severity.ERROR,
                 code="device-held-twice",

@@ -15,7 +15,7 @@ from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.kernel_text import parse_cpu_list
-from cpuctl.phrases import some_of
+from cpuctl.phrases import all_of, some_of
 from cpuctl.records import Record
 
 _MOST = 4
@@ -58,7 +58,7 @@ def equal_to(
         return ""
     owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
     if owners:
-        return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
+        return f"; {cpus} matches {all_of(owners[:_MOST])}"
     gaps = list(_not_recorded(snapshot, of_threads=of_threads))
     return f"; possible cause: {' or '.join(gaps)}, whose values are not recorded" if gaps else ""
 
@@ -143,7 +143,7 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
         "overwrite each other's settings",
         expected="one of them",
         detected=", ".join(contending),
-        fix=f"remove {' and '.join(contending)} from this node",
+        fix=f"remove {all_of(contending)} from this node",
     )
 
 

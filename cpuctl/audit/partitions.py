@@ -15,7 +15,7 @@ from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.groups import CpusetValues
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.phrases import named
+from cpuctl.phrases import all_of, named
 
 _PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
 
@@ -99,7 +99,7 @@ def _owners_text(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
         parts.append(f"exclusive CPUs of {holders}")
     if shared := lost & (snapshot.shared_pool or CPUSet()):
         parts.append(f"{named(shared)} of the shared pool")
-    return f", including {' and '.join(parts)}" if parts else ""
+    return f", including {all_of(parts)}" if parts else ""
 
 
 def _place(snapshot: NodeSnapshot, path: str) -> NodePart:

@@ -18,7 +18,7 @@ from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.findings import assumed_per_core
 from cpuctl.machine.machine_info import kubelet_view
-from cpuctl.phrases import are, named
+from cpuctl.phrases import all_of, are, named
 
 _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
@@ -111,11 +111,7 @@ def _no_parts_of_cores(snapshot: NodeSnapshot, threads: int) -> str:
         for uid in snapshot.held
         if any(len(cpus) % threads for cpus in snapshot.state.entries[uid].values())
     ]
-    return (
-        f"change the CPU requests of {' and '.join(asking)} to multiples of {threads}, then "
-        if asking
-        else ""
-    )
+    return f"change the CPU requests of {all_of(asking)} to multiples of {threads}, then " if asking else ""
 
 
 def _delete(snapshot: NodeSnapshot, uid: str) -> str:

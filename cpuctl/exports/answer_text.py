@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import counted, named
+from cpuctl.phrases import all_of, counted, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
@@ -121,5 +121,5 @@ def container_counts(audit: Audit) -> Iterator[str]:
 def state_files_text(files: Sequence[str]) -> str:
     """Say what to do with state files of other settings."""
     they = "it does" if len(files) == 1 else "they do"
-    names = " and ".join(files)
+    names = all_of(files)
     return f"drain the node, and delete {names} before the kubelet starts: {they} not fit the new settings"

@@ -57,9 +57,9 @@ def _by_memory(nodes: Sequence[ListedNode]) -> Iterator[Group]:
 
 
 def group_answers(groups: Sequence[Group]) -> Iterator[FleetGroup]:
-    """Describe groups; each but the first is compared with the most similar larger one."""
+    """Describe groups; each but the first is compared with the most similar one before it."""
     for place, group in enumerate(groups):
-        other = min(groups[:place], key=lambda larger: _distance(group, larger), default=None)
+        other = min(groups[:place], key=lambda earlier: _distance(group, earlier), default=None)
         first = group.nodes[0]
         yield {
             "kind": first["kind"],

@@ -15,6 +15,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE, any_flags
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.phrases import all_of
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _warn_of_set_aside(recorded: RecordedKubelet, option: str, given: KubeletFla
     if ignored := {name: what for name, what in own.items() if what}:
         sources.warnings.append(
             f"with {option}, the {' and the '.join(ignored.values())} of the node's kubelet are "
-            f"ignored: set them with {' and '.join(ignored)}"
+            f"ignored: set them with {all_of(ignored)}"
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
-from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
+from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
@@ -94,7 +95,7 @@ def load_node(
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
     refuse_own_socket(inputs.pod_resources, inputs.machine)
-    source = source or load_machine(_spec(inputs), sources)
+    source = source or _machine(inputs, sources)
     if source.files is None:
         hint = "specify the live node, a directory or a recording"
         raise UsageError("this is a description, not a running node", where=source.origin, hint=hint)
@@ -216,10 +217,24 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     return files
 
 
-def _spec(inputs: NodeInputs) -> str:
-    if inputs.root and inputs.machine != LIVE_MACHINE:
+def _machine(inputs: NodeInputs, sources: Sources) -> MachineSource:
+    """Read the machine; a root is the directory with a node's files, and no recording or description."""
+    root = inputs.root
+    if not root:
+        return load_machine(inputs.machine, sources)
+    if inputs.machine != LIVE_MACHINE:
         raise UsageError("-m specifies another node", where=option_names.ROOT, hint="use one of them")
-    return inputs.root or inputs.machine
+    if os.path.isfile(root):  # noqa: PTH113  # any text
+        raise UsageError(f"{root} is not a directory", where=option_names.ROOT, hint=f"use -m {quote(root)}")
+    try:
+        return load_machine(root, sources)
+    except InputError as error:
+        from cpuctl.machine.sources import ACCEPTED
+
+        if error.hint != ACCEPTED:
+            raise
+        hint = "specify the root directory of a node's files"
+        raise InputError(error.message, where=error.where, hint=hint) from None
 
 
 def _kubelet(

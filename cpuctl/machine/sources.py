@@ -29,12 +29,13 @@ SYNTHETIC = "synthetic:"
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 
-_ACCEPTED = (
+ACCEPTED = (
     "accepted: live; a directory that contains sys/, directly or in its only subdirectory; a .tar, "
     ".tar.gz, .tar.bz2, .tar.xz or .tar.zst of one; a sosreport or must-gather; synthetic:2s4n16c2t; the "
     "output of lscpu -e -J, lscpu -p, numactl -H, lstopo --of xml, ghwc topology -f json, knit "
     "machineinfo (cAdvisor's JSON) or dracpu gatherinfo"
 )
+"""The hint about what describes a machine."""
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
 """How a report of ``dracpu gatherinfo`` may begin; the order of its members is not guaranteed."""
@@ -87,7 +88,7 @@ def _from_file(name: str, node: str) -> MachineSource:
     if stat.S_ISDIR(mode):
         return _from_directory(path, node)
     if not stat.S_ISREG(mode):
-        raise InputError("is neither a file nor a directory", where=name, hint=_ACCEPTED)
+        raise InputError("is neither a file nor a directory", where=name, hint=ACCEPTED)
     from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 
     head = _first_bytes(path, HEAD_BYTES)
@@ -166,7 +167,7 @@ def _from_stdin() -> MachineSource:
     with NamedTemporaryFile(prefix="cpuctl-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         if not file.tell():
-            raise InputError("nothing was read", where=_STDIN_NAME, hint=_ACCEPTED)
+            raise InputError("nothing was read", where=_STDIN_NAME, hint=ACCEPTED)
         file.flush()
         try:
             found = read_machine(file.name)
@@ -181,7 +182,7 @@ def _mode(spec: str) -> int:
     try:
         return os.stat(spec).st_mode  # noqa: PTH116  # an empty text is an error here, not a directory
     except OSError as error:
-        raise unreadable(error, spec or "''", hint=_ACCEPTED) from None
+        raise unreadable(error, spec or "''", hint=ACCEPTED) from None
 
 
 def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
@@ -248,7 +249,7 @@ def _from_directory(path: Path, node: str) -> MachineSource:
         return source
     if len(packed := _packed_in(path)) > 1:
         raise _several(path, packed)
-    hint = f"did you mean {packed[0]}?" if packed else _ACCEPTED
+    hint = f"did you mean {packed[0]}?" if packed else ACCEPTED
     raise InputError("no sys/ in this directory", where=str(path), hint=hint)
 
 

@@ -6,7 +6,7 @@ Sources: ``pkg/kubelet/cm`` and ``pkg/kubelet/lifecycle`` of 1.27 to 1.36, and r
 
 from __future__ import annotations
 
-from cpuctl.messages.fixes import for_resource
+from cpuctl.messages.fixes import for_resource, if_whole_cores
 from cpuctl.messages.message import Message, Speaker, Text
 
 EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
@@ -14,6 +14,8 @@ EXPLAIN_AMONG = f"{EXPLAIN} --pods RUNNING"
 """The command if what other pods hold or request decides."""
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
 _LOOP = "the scheduler is not aware of this and may bind a replacement to the same node again"
+_MOVE = "request fewer CPUs, or move a pod with exclusive CPUs to another node"
+_FEWER = f"{_MOVE}; reserve only whole cores in reservedSystemCPUs"
 
 NOT_ENOUGH = Text(
     "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: {used:n}, "
@@ -50,7 +52,12 @@ ADMISSION = (
         ),
         meaning="full-pcpus-only allocates whole cores, and the request is not a multiple of the number "
         f"of threads per core; {_LOOP}",
+        meanings=if_whole_cores(
+            "full-pcpus-only allocates whole cores, and no core is completely free: only kubelets from "
+            f"1.32 on say so; {_LOOP}"
+        ),
         fix="request a multiple of the number of threads per core, with requests equal to limits",
+        fixes=if_whole_cores(_FEWER),
         commands=("cpuctl pods show -f PODS -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
@@ -62,9 +69,10 @@ ADMISSION = (
                 "requested CPUs = {requested:n}, CPUs per core = {perCore:n}"
             ),
         ),
-        meaning="full-pcpus-only allocates whole cores, and too few cores are completely free: reserved "
-        "CPUs and containers placed by older kubelets may occupy single threads of the others",
-        fix="reserve whole cores in reservedSystemCPUs, or request fewer CPUs",
+        meaning="full-pcpus-only allocates whole cores, and too few cores are completely free: other "
+        "containers have them exclusively, or single threads of them are reserved or belong to containers "
+        f"placed by older kubelets; {_LOOP}",
+        fix=_FEWER,
         commands=(EXPLAIN_AMONG, "cpuctl config check -m NODE --kubelet-config CONFIG"),
     ),
     Message(
@@ -89,7 +97,7 @@ ADMISSION = (
         ),
         meaning="fewer CPUs are free for exclusive use than the container requests: reserved CPUs and CPUs "
         f"of other Guaranteed containers are not free; {_LOOP}",
-        fix="request fewer CPUs, or move a pod with exclusive CPUs to another node",
+        fix=_MOVE,
         commands=(EXPLAIN_AMONG, "sudo cpuctl checkpoint verify"),
     ),
     Message(
@@ -129,7 +137,8 @@ ADMISSION = (
         ),
         meaning="no set of NUMA nodes has enough memory or huge pages that are neither reserved nor "
         "allocated",
-        fix="request less, allocate more huge pages on the node, or reserve less in reservedMemory",
+        fix="request less, allocate more huge pages on the node, or reserve less memory (kubeReserved, "
+        "systemReserved and evictionHard, with reservedMemory to match)",
         commands=(EXPLAIN_AMONG,),
     ),
     Message(
@@ -137,7 +146,7 @@ ADMISSION = (
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] preferred hint violates NUMA node allocation", since=32),),
         meaning="the hint includes a NUMA node that another pod uses alone or together with other nodes; "
-        "from 1.32 on the Memory Manager rejects overlapping sets (KEP-1769), earlier kubelets admit the "
+        "from 1.32 on, the Memory Manager rejects overlapping sets (KEP-1769); earlier kubelets admit the "
         "pod",
         fix="request less memory than one NUMA node has, or move the pod that uses the node",
         commands=(EXPLAIN_AMONG, f"{PLAN} --compare 1.31 1.32"),

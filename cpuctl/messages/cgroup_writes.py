@@ -27,10 +27,10 @@ CGROUP_WRITES = (
             *_refused("cpuset.cpus", "invalid argument"),
             *_refused("cpuset.cpus.exclusive", "invalid argument"),
         ),
-        meaning="the kernel rejects the CPU list: it contains CPUs that the machine does not have or, on "
-        "cgroup v1, exclusive CPUs of a sibling group",
-        fix="check whether CPUs have gone offline, and whether the kubelet runs in a container or VM "
-        "with fewer CPUs than it detects",
+        meaning="the kernel rejects the CPU list: it contains CPUs that the machine does not have, or "
+        "exclusive CPUs of a sibling group (on cgroup v2 only in cpuset.cpus.exclusive)",
+        fix="check whether CPUs have gone offline, whether the kubelet runs in a container or VM with "
+        "fewer CPUs than it detects, and whether a sibling group has these CPUs exclusively",
         commands=("cpuctl topology show", "sudo cpuctl checkpoint verify", _SHOW),
     ),
     Message(
@@ -65,9 +65,10 @@ CGROUP_WRITES = (
             for name in ("cpuset.cpus", "cpuset.mems", "cgroup.procs", "tasks")
             for text in _refused(name, "no space left on device")
         ),
-        meaning="on cgroup v1 a group with tasks must have CPUs and NUMA nodes, and this one has none "
-        "or would have none left",
-        fix="set cpuset.cpus and cpuset.mems of the group before moving tasks into it",
+        meaning="a group with tasks must have CPUs and NUMA nodes: this write would leave it none or, on "
+        "cgroup v1, it has none yet",
+        fix="set cpuset.cpus and cpuset.mems of the group before moving tasks into it; to lift a "
+        "restriction, write all CPUs or NUMA nodes of the parent group instead of an empty list",
         commands=(_SHOW,),
         evidence="cpuset",
     ),
@@ -79,14 +80,22 @@ CGROUP_WRITES = (
         commands=("cpuctl topology show --numa-memory", _SHOW),
     ),
     Message(
+        code="cpuset-not-provided",
+        speaker=Speaker.KUBELET,
+        texts=(Text("Failed to find cpuset cgroup (v2)"), Text("failed to find cpuset cgroup (v2)")),
+        meaning="k3s or rke2 does not start: the root cgroup that it sees has no cpuset controller, "
+        "because the kernel provides none on cgroup v2 or the host does not delegate it to the container",
+        fix="boot with cgroup_enable=cpuset and without cgroup v1 (systemd.unified_cgroup_hierarchy=1) or, "
+        "in a container, have the host delegate it (Delegate=cpuset)",
+        commands=(_SHOW,),
+    ),
+    Message(
         code="cpuset-missing",
         speaker=Speaker.RUNTIME,
         texts=(
             *_refused("cpuset.cpus", "no such file or directory"),
             *_refused("cpuset.cpus.effective", "no such file or directory"),
             Text("controller `cpuset` is not available"),
-            Text("Failed to find cpuset cgroup (v2)"),
-            Text("failed to find cpuset cgroup (v2)"),
         ),
         meaning="the cgroup has no cpuset controller: the cgroup no longer exists, or the controller is not "
         "enabled in cgroup.subtree_control of a parent group",
@@ -122,8 +131,8 @@ CGROUP_WRITES = (
         "affinity of a guest process again, and the kernel rejected it: Operation not permitted means "
         "that the virt-launcher container is missing CAP_SYS_NICE, Invalid argument that it may run on "
         "none of the CPUs",
-        fix="check which CPUs the virt-launcher container has, and that no pod security policy "
-        "drops its CAP_SYS_NICE",
+        fix="check which CPUs the virt-launcher container has, and that no admission policy "
+        "(a mutating webhook, or an SCC of OpenShift) drops its CAP_SYS_NICE",
         commands=(_SHOW, _AUDIT),
     ),
 )

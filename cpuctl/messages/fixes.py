@@ -1,4 +1,4 @@
-"""What to do about a message, as precisely as the values in it allow."""
+"""What a message means and what to do about it, as precisely as the values in it allow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.golang.text import GoError
+from cpuctl.kubelet.policy_options import MAX_NODES, SCALE_DELAY
 from cpuctl.phrases import named
 
 Values = Mapping[str, str]
@@ -17,6 +18,12 @@ _KEPT = {
     "ephemeral-storage": ("ephemeral storage", "kubeReserved, systemReserved, evictionHard"),
 }
 """Resources of which a node keeps a part from pods: their names, and the settings for that part."""
+
+_VALUES = {
+    MAX_NODES: 'a whole number such as "16"',
+    SCALE_DELAY: 'a duration such as "5s"',
+}
+"""The values of policy options that are no booleans."""
 
 
 def for_resource(first: str) -> Callable[[Values], str]:
@@ -39,6 +46,28 @@ def _less_or_more(resource: str) -> str:
     if resource.startswith("hugepages-"):
         return f"request fewer huge pages, or allocate more {resource} on the node"
     return f"request less, or check that the device plugin of {resource} is running"
+
+
+def if_whole_cores(text: str) -> Callable[[Values], str]:
+    """Return the function that returns *text* if the CPUs in a message are those of whole cores.
+
+    Up to 1.31, a kubelet says that they are not, too, if no core is completely free.
+    """
+
+    def told(values: Values) -> str:
+        try:
+            split = int(values["requested"]) % int(values["perCore"])
+        except (ValueError, ZeroDivisionError):  # more digits than Python converts
+            return ""
+        return "" if split else text
+
+    return told
+
+
+def for_option_value(values: Values) -> str:
+    """Return how to write the value of a policy option that is no boolean; empty for the others."""
+    name = values.get("option", "").strip('"')
+    return f"set {name} to {_VALUES[name]}, in quotes" if name in _VALUES else ""
 
 
 def for_offline_cpus(values: Values) -> str:

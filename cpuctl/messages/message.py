@@ -111,7 +111,8 @@ class Text(NamedTuple):
 class Message:
     """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to run next.
 
-    ``fixes`` returns what to do about the values in a message, empty if that is no more than ``fix``.
+    ``meanings`` and ``fixes`` return what the values in a message mean and what to do about them, empty if
+    that is no more than ``meaning`` and ``fix``.
     ``general`` ones say less than the text that they contain: they apply only if no other message is found;
     ``heading`` ones only announce another one, and apply only if not even a general one is found.
     Of a text that other programs print as well, ``evidence`` is a pattern that the line must also contain.
@@ -122,6 +123,7 @@ class Message:
     texts: tuple[Text, ...]
     meaning: str
     fix: str = ""
+    meanings: Callable[[Values], str] | None = None
     fixes: Callable[[Values], str] | None = None
     commands: tuple[str, ...] = ()
     general: bool = False
@@ -132,6 +134,10 @@ class Message:
     def level(self) -> int:
         """How little it says: messages of a higher level apply only if there are none of a lower one."""
         return 2 * self.heading or int(self.general)
+
+    def meaning_of(self, values: Values) -> str:
+        """Return what a message with these values means."""
+        return (self.meanings(values) if self.meanings else "") or self.meaning
 
     def fix_of(self, values: Values) -> str:
         """Return what to do about a message with these values."""

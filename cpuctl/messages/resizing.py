@@ -17,26 +17,61 @@ RESIZING = (
         speaker=Speaker.API_SERVER,
         texts=(
             Text("Pod QOS Class may not change as a result of resizing"),
-            Text("Pod running on node without support for resize"),
             Text("may not be added or removed on resize"),
             Text("may not be renamed or reordered on resize"),
             Text("only cpu and memory resources are mutable"),
             Text("resource limits cannot be removed"),
             Text("resource requests cannot be removed"),
             Text("pod-level resources cannot be removed"),
+        ),
+        meaning="the API server rejects the resize of a running pod: this part of it cannot be changed",
+        fix="change only cpu and memory within the pod's QoS class, or recreate the pod",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-kind",
+        speaker=Speaker.API_SERVER,
+        texts=(
             Text("resources of init containers and sidecars are immutable"),
             Text("resources for non-sidecar init containers are immutable"),
-            Text("memory limits cannot be decreased unless resizePolicy is RestartContainer"),
             Text("static pods cannot be resized"),
             Text("windows pods cannot be resized"),
             Text("pods with pod-level resources cannot be resized"),
+        ),
+        meaning="the API server resizes no pods or containers of this kind",
+        fix="recreate the pod with the new size",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-unsupported",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("Pod running on node without support for resize"),),
+        meaning="the kubelet of the pod's node does not support in-place resizes, or has the feature gate "
+        "InPlacePodVerticalScaling disabled",
+        fix="enable the gate in the kubelet, or recreate the pod with the new size",
+        commands=("cpuctl config show -m NODE",),
+    ),
+    Message(
+        code="resize-pod-level",
+        speaker=Speaker.API_SERVER,
+        texts=(
             Text(
                 "resize of pods with pod-level resources is forbidden when {gate:word} feature gate is "
                 "disabled"
             ),
         ),
-        meaning="the API server rejects the resize of a running pod: this part of it cannot be changed",
-        fix="change only cpu and memory within the pod's QoS class, or recreate the pod",
+        meaning="the API server has the feature gate InPlacePodLevelResourcesVerticalScaling disabled",
+        fix="enable the gate in the API server and the kubelets, or recreate the pod with the new size",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-memory-limit",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("memory limits cannot be decreased unless resizePolicy is RestartContainer"),),
+        meaning="the API server lowers a memory limit only if that restarts the container: releases before "
+        "1.34 do not lower it otherwise",
+        fix="recreate the pod with the new limit; with resizePolicy RestartContainer for memory in its "
+        "template, later resizes can lower it",
         commands=(_RESIZE,),
     ),
     Message(

@@ -32,10 +32,10 @@ SCHEDULING = (
         code="not-scaled-up",
         speaker=Speaker.AUTOSCALER,
         texts=(Text("pod didn't trigger scale-up{causes:rest}"),),
-        meaning="the pod would not fit on a new, empty node of these node groups, or no group may grow; the "
-        "numbers are node groups, not nodes",
+        meaning="the pod would not fit on a new node of these node groups, beside its DaemonSet pods, or "
+        "no group may grow; the numbers are node groups, not nodes",
         fix="request less, or add a node group with larger nodes, or raise the maximum size of a group",
-        commands=("cpuctl explain {pod} -f PODS -m NODE",),
+        commands=("cpuctl explain {pod} -f PODS -m NODE --state none",),
     ),
     Message(
         code="too-many-pods-scheduled",
@@ -63,7 +63,7 @@ SCHEDULING = (
         meaning="the node has no free devices that satisfy all resource claims of the pod together, or "
         "one of its claims is already allocated on another node",
         fix="request less, or only what the devices of one node offer",
-        commands=(_CLAIMS, _FLEET),
+        commands=(_CLAIMS, _FLEET.replace("-f PODS", "-f PODS_AND_CLAIMS")),
     ),
     Message(
         code="claims-count",
@@ -114,7 +114,8 @@ SCHEDULING = (
         texts=(Text("invalid node topology data"),),
         meaning="the scheduler plugin NodeResourceTopologyMatch has found pods on the node that are not "
         "in its cache (bound by another scheduler), and waits for a NodeResourceTopology "
-        "object whose fingerprint matches the pods on the node",
+        "object whose fingerprint matches the pods on the node; with discardReservedNodes: true, it only "
+        "waits until a pod is bound to the node",
         fix="check that the exporter runs on the node and writes fingerprints, and let a single scheduler "
         "bind all pods of the node",
         commands=("cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS --pods ALL_PODS", _PLUGIN),

@@ -7,7 +7,7 @@ and recorded answers of 1.27 to 1.38.
 from __future__ import annotations
 
 from cpuctl.messages.admission import NO_QUANTITY
-from cpuctl.messages.fixes import for_offline_cpus
+from cpuctl.messages.fixes import for_offline_cpus, for_option_value
 from cpuctl.messages.message import OF_A_KUBELET, Message, Speaker, Text
 
 CHECK = "cpuctl config check -m NODE --kubelet-config CONFIG"
@@ -40,7 +40,8 @@ STARTING = (
             ),
         ),
         meaning="the reserved CPUs do not match the reserved number of CPUs, or do not exist on this machine",
-        fix="list only online CPUs in reservedSystemCPUs",
+        fix="reserve fewer CPUs than the machine has (kubeReserved, systemReserved), or list only online "
+        "CPUs in reservedSystemCPUs",
         commands=(CHECK,),
     ),
     Message(
@@ -74,11 +75,18 @@ STARTING = (
         texts=(
             Text("CPU Manager Policy Alpha-level Options not enabled, but option {option:quoted} provided"),
             Text("CPU Manager Policy Beta-level Options not enabled, but option {option:quoted} provided"),
-            Text("CPU Manager policy options {options:map} require feature gates {gates:rest}"),
         ),
         meaning="the option is not generally available in this release, and the feature gate for its stage "
         "is disabled",
         fix="enable the feature gate CPUManagerPolicyAlphaOptions or CPUManagerPolicyBetaOptions",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="cpu-options-gated",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(Text("CPU Manager policy options {options:map} require feature gates {gates:rest}"),),
+        meaning="the feature gate for all policy options of the CPU Manager is disabled",
+        fix="enable the feature gate CPUManagerPolicyOptions, or remove the options",
         commands=(CHECK, _VERSIONS),
     ),
     Message(
@@ -99,7 +107,8 @@ STARTING = (
         ),
         meaning="the CPU Manager's policy options conflict with each other, with the topology policy or "
         "with this machine",
-        fix="remove one of them",
+        fix="remove one of the options (align-by-socket if it conflicts with the machine or the topology "
+        "policy)",
         commands=(CHECK,),
     ),
     Message(
@@ -109,8 +118,9 @@ STARTING = (
             Text("bad value for option {option:quoted}: {cause:rest}"),
             Text("unable to convert policy option to integer {option:quoted}: {cause:rest}"),
         ),
-        meaning="the value of a policy option has the wrong type",
-        fix='write booleans as "true" or "false", and quote numbers as well',
+        meaning="the value of a policy option has the wrong form",
+        fix='set it to "true" or "false", in quotes',
+        fixes=for_option_value,
         commands=(CHECK,),
     ),
     Message(
@@ -202,8 +212,9 @@ STARTING = (
             ),
             Text("could not covert a variable of type Quantity to int64"),
         ),
-        meaning="with memoryManagerPolicy: Static, reservedMemory must list per NUMA node exactly what "
-        "kubeReserved, systemReserved and evictionHard reserve in total",
+        meaning="with memoryManagerPolicy: Static, the amounts in reservedMemory must add up, over all "
+        "NUMA nodes, to exactly what kubeReserved, systemReserved and evictionHard reserve, and must be "
+        "whole numbers (1536Mi, not 1.5Gi)",
         fix="set reservedMemory to the values that cpuctl config reserve prints",
         commands=(_RESERVE, CHECK),
     ),
@@ -213,7 +224,6 @@ STARTING = (
         texts=(
             Text("--kube-reserved value failed to parse: {cause:rest}"),
             Text("--system-reserved value failed to parse: {cause:rest}"),
-            Text("--qos-reserved value failed to parse: {cause:rest}"),
             Text("--eviction-hard value failed to parse: {cause:rest}"),
             Text("unsupported eviction signal {signal:word}"),
             Text("eviction percentage threshold {signal:word} must be {cause:rest}"),
@@ -222,7 +232,16 @@ STARTING = (
         ),
         meaning="a reservation or an eviction threshold is not a valid amount, or names a resource or "
         "signal that the kubelet does not support",
-        fix="set quantities such as 500m, 1Gi or 5%, and reserve only cpu, memory, ephemeral-storage or pid",
+        fix="set quantities such as 500m or 1Gi (for thresholds, also percentages such as 5%), and reserve "
+        "only cpu, memory, ephemeral-storage or pid; eviction signals are written like memory.available",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="qos-reserved",
+        speaker=Speaker.KUBELET,
+        texts=(Text("--qos-reserved value failed to parse: {cause:rest}"),),
+        meaning="qosReserved names a resource other than memory, or is not a percentage",
+        fix="set qosReserved only for memory, to a percentage such as 50%",
         commands=(CHECK,),
     ),
     Message(
@@ -248,7 +267,7 @@ STARTING = (
     Message(
         code="cgroup-v1",
         speaker=Speaker.KUBELET,
-        texts=(Text("cgroup v1 support is {what:rest}", 31),),
+        texts=(Text("cgroup v1 support is {what:rest}", 31), Text("Cgroup v1 support is {what:rest}", 31)),
         meaning="the node uses cgroup v1, which this kubelet warns about or rejects",
         fix="boot with systemd.unified_cgroup_hierarchy=1 (cgroup v2); a kubelet that rejects cgroup v1 "
         "starts with failCgroupV1: false",

@@ -125,8 +125,8 @@ STATE_FILES = (
         code="corrupted",
         speaker=Speaker.KUBELET,
         texts=(Text("checkpoint is corrupted"),),
-        meaning="the checksum of a state file does not match its content: the file was edited manually, "
-        "truncated, or written by a release that computes checksums differently",
+        meaning="the checksum of a state file does not match its content: the file was edited manually, or "
+        "written by a release that computes checksums differently",
         fix="repair the file, or migrate it if it was written by another release",
         commands=(_VERIFY, _REPAIR, "sudo cpuctl checkpoint migrate -m live --to VERSION"),
     ),

@@ -382,6 +382,7 @@ def test_another_state_can_be_specified(run: Run, tmp_path: Path) -> None:
     [
         (("audit", "--check", "cpu"), "--check: unknown check 'cpu'"),
         (("audit", "--root", "clean", "-m", "faulty"), "--root: -m specifies another node"),
+        (("watch", "--for", "1s", "--root", "/etc/hostname"), "--root: /etc/hostname is not a directory"),
         (("audit", "-m", "synthetic:2c"), "synthetic:2c: this is a description, not a running node"),
         (("audit", "--state", "-", "--pods", "-"), "standard input (-) is used twice"),
         (("cgroups", "show", "--oci-runtime", "rkt"), "expected runc or crun"),

@@ -264,7 +264,7 @@ def test_new_files_that_their_own_kubelet_rejects_lead_to_the_plan(cpuctl: Cpuct
     assert made.code == 3
     assert "or the kubelet assigned them itself (kubernetes issue 124066)" in made.out
     assert "repair" not in made.out
-    command = made.out.splitlines()[-1].removeprefix("Next, to see what to change: ")
+    command = made.out.splitlines()[-1].removeprefix("Next, to see which pods get which CPUs: ")
     planned = cpuctl(*shlex.split(command)[1:], columns=400)
     assert "pod default/a-0 gets CPU 0, which is reserved or held by another pod" in planned.out
     assert re.findall(r"^default/\S+", made.out, re.MULTILINE) == [f"default/a-{n}" for n in range(3)]

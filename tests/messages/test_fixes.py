@@ -63,3 +63,11 @@ def test_the_fix_is_for_the_resource_in_the_message(line: str, fix: str) -> None
 def test_as_many_reserved_cpus_as_possible_are_kept(reserved: str, online: str, fix: str) -> None:
     (found,) = recognize(f"E1 kubelet: reserved-cpus: {reserved} is not a subset of online-cpus: {online}")
     assert found.message.fix_of(found.values) == fix
+
+
+@pytest.mark.parametrize(("cpus", "whole"), [("14", True), ("13", False), ("9" * 5000, False)])
+def test_a_request_for_whole_cores_is_not_called_uneven(cpus: str, *, whole: bool) -> None:
+    """Up to 1.31, a kubelet says so, too, if no core is free."""
+    (found,) = recognize(f"SMT Alignment Error: requested {cpus} cpus not multiple cpus per core = 2")
+    meaning, fix = found.message.meaning_of(found.values), found.message.fix_of(found.values)
+    assert ("no core is completely free" in meaning, "move a pod" in fix) == (whole, whole)

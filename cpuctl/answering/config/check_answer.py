@@ -36,7 +36,7 @@ from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
 from cpuctl.operations.reservable import ReservableCPUs
-from cpuctl.phrases import named
+from cpuctl.phrases import all_of, named
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         gates = loaded.settings.get("featureGates")
         given = (gates.members if gates else None) or {}
         names = [name for name in given if re.search(rf"\b{re.escape(name)}\b", text)]
-        return f"remove {' and '.join(names)} from featureGates" if names else ""
+        return f"remove {all_of(names)} from featureGates" if names else ""
     if not isinstance(outcome, StartRefused):
         return ""
     if outcome.stage == "nodeAllocatable":

@@ -49,7 +49,7 @@ def _message(found: MessageOccurrence, version: KubeletVersion | None, commands:
         "values": dict(recognized.values),
         "releases": text.releases or None,
         "printed": None if version is None else text.printed_by(version.minor),
-        "meaning": message.meaning,
+        "meaning": message.meaning_of(recognized.values),
         "fix": message.fix_of(recognized.values) or None,
         "commands": commands(found),
     }

@@ -19,6 +19,7 @@ from cpuctl.engine.explain.searches.changes import (
 from cpuctl.engine.explain.searches.huge_pages import MorePages
 from cpuctl.engine.explain.searches.searches import Search, Suggestion
 from cpuctl.engine.memory.tables import pages_file
+from cpuctl.phrases import all_of
 
 if TYPE_CHECKING:
     from cpuctl.answers import explanation as answers
@@ -111,6 +112,7 @@ def search_answer(search: Search) -> answers.Search:
         "alone": list(search.alone),
         "inProportion": list(search.in_proportion),
         "sharesCPUs": search.shared,
+        "more": search.more,
         "notStarted": list(search.unstarted),
     }
 
@@ -163,7 +165,7 @@ def _change_text(change: Change) -> str:
         case SettingChange():
             return f'set {change.setting}: {change.option}: "{change.after}" (now "{change.before}")'
         case Removal(pods=pods):
-            return f"remove {' and '.join(map(known_name, pods))}"
+            return f"remove {all_of(map(known_name, pods))}"
         case EarlierPosition(overtaken=overtaken):
             more = f" and {len(overtaken) - 1} more" if len(overtaken) > 1 else ""
             return f"admit it before {overtaken[0].full_name}{more}"

@@ -10,7 +10,7 @@ from cpuctl.answering.topology.devices_answer import device_warnings
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.placement import PoolWarning
-from cpuctl.phrases import named, taken_text
+from cpuctl.phrases import all_of, named, taken_text
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def cpu_warnings(node: Node, admission: Admission) -> Iterator[PlanWarning]:
 def _wrapped_memory(admission: Admission) -> Iterator[PlanWarning]:
     name = admission.pod.full_name
     for container, resources in admission.wrapped_memory.items():
-        asked = f"{' and '.join(resources)} {'are' if len(resources) > 1 else 'is'} requested by a container"
+        asked = f"{all_of(resources)} {'are' if len(resources) > 1 else 'is'} requested by a container"
         text = (
             f"pod {name}: {asked} but not by spec.resources, "
             f"so what is left for container {container} wraps around: the kubelet records nearly 2^64 bytes"
@@ -99,7 +99,7 @@ def _lost_text(found: Readmission) -> str:
     if not found.lost:
         return "is running, but this kubelet rejects it, ignoring what it already holds"
     return (
-        f"is running, but this kubelet allocates resources to it again: {' and '.join(_lost(found))} are "
+        f"is running, but this kubelet allocates resources to it again: {all_of(_lost(found))} are "
         "then lost, and at its next start the kubelet rejects its state files"
     )
 

@@ -20,6 +20,7 @@ from cpuctl.capture.kubelet.systemd import UnknownError, environment_file, with_
 from cpuctl.errors import InputError
 from cpuctl.kubelet.flags.kubelet_flags import forwarded_flags, values_of
 from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8S_FLAGS, UNIT
+from cpuctl.phrases import all_of
 
 
 class UnitCommand(NamedTuple):
@@ -63,7 +64,7 @@ def flag_places(files: TrackedFiles, arguments: Iterable[str]) -> dict[str, str]
                 continue
             for name in names.intersection(_FLAG.findall(line)):
                 found.setdefault(name, []).append(f"/{path}:{number}")
-    return {name: " and ".join(places) for name, places in found.items()}
+    return {name: all_of(places) for name, places in found.items()}
 
 
 def _units(files: TrackedFiles) -> list[str]:
@@ -77,7 +78,7 @@ def _agreed(files: TrackedFiles, units: Sequence[str]) -> Sequence[str]:
     """Return the flags of a node whose units all agree; raise UnknownError if they do not."""
     first, *others = (_arguments(files, unit) for unit in units)
     if any(each != first for each in others):
-        raise UnknownError(f"{' and '.join(units)} start it differently")
+        raise UnknownError(f"{all_of(units)} start it differently")
     return first
 
 

@@ -76,8 +76,8 @@ app = command_group()
 HELP = """List the nodes of a fleet, and find those that differ.
 
 Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages, kubelet
-version and settings, and memory within 1%. Every group but the largest is compared with the most similar
-larger one. With pods (-f, -T), shows which groups would place them differently.
+version and settings, and memory within 1%. Every group but the first is compared with the most similar
+one before it. With pods (-f, -T), shows which groups would place them differently.
 
 MACHINE is sockets, NUMA nodes, cores per socket and CPUs per core; POLICIES are those of the CPU, Topology
 and Memory Manager; FREE is the number of CPUs that containers can still get exclusively; LARGEST, how many of

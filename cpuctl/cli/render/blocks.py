@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from cpuctl.phrases import all_of
+
 
 class Cell(NamedTuple):
     """Some text and its style, for terminals with colour; a *command* never wraps: it is for pasting."""
@@ -51,7 +53,7 @@ def copies_cells(command: str) -> Iterator[Cell]:
     words = command.replace("@", "").split()
     if names := [name for name in ("FILE", "DIR") if name in words]:
         files = "the files" if words.count("FILE") > 1 else "the file"
-        used = " and ".join({"FILE": files, "DIR": "the directory"}[name] for name in names)
+        used = all_of({"FILE": files, "DIR": "the directory"}[name] for name in names)
         copies = "copies" if " and " in used or used == "the files" else "a copy"
         yield Cell(f"{', '.join(names)}: {copies}, on the node, of {used} used here")
 

@@ -31,6 +31,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 from cpuctl.phrases import any_of
+from cpuctl.records import replace
 from cpuctl.spelling import MOST_LISTED, nearest, nearest_spelling
 
 _DRIVERS = ("systemd", "cgroupfs")
@@ -163,8 +164,10 @@ def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSub
         return f"remove {field}.{name}: {useless}"
     if fix.startswith("remove "):
         return fix
-    if fix == _SCALE_GATE_ON:
-        return f"set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
+    if fix.endswith(_SCALE_GATE_ON):
+        return (
+            f"{fix.removesuffix(_SCALE_GATE_ON)}set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
+        )
     turned_on = f"set featureGates: {{{gate}: true}}"
     return f"{turned_on}, and {fix}" if fix else turned_on
 
@@ -219,7 +222,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         severity, code, message = Severity.ERROR, "option-value", str(error)
         expected, fix = "a duration from 0s to 10s", f'set {SCALE_DELAY}: "500ms"'
         if not gates.enabled(SCALE_DELAY_GATE):
-            fix = _SCALE_GATE_ON
+            fix = _SCALE_GATE_ON if SCALE_DELAY_GATE in message else f"{fix}, and {_SCALE_GATE_ON}"
     else:
         severity, code, fix = Severity.NOTE, "option-announced", ""
         message = f"option {SCALE_DELAY} is announced (KEP-6122) but not verified"
@@ -308,15 +311,28 @@ def _could_be_set(field: str, pairs: Sequence[tuple[str, str]], subject: LintSub
 
 
 def lint_gates(subject: LintSubject) -> Iterator[Lint]:
-    """Report gates that this release does not have (only the first few), or whose stage is unverified."""
+    """Report gates that this release does not have (only the first few), or whose stage is unverified.
+
+    Of gates that are locked to the other value, those that the kubelet's own error names are left out.
+    """
     minor, unknown = subject.gates.minor, 0
-    for name in {**subject.config.feature_gates, **subject.gate_flags}:
+    gates = replace(subject.gates, settings={**subject.config.feature_gates, **subject.gate_flags})
+    named = {*gates.refused()}
+    for name in gates.settings:
         if name in ("AllAlpha", "AllBeta"):
             continue
         if subject.gates.stage(name) is None:
             unknown += 1
             if unknown <= MOST_LISTED:
                 yield _unknown_gate(name, subject.gates)
+        elif name not in named and (refusal := gates.refusal(name)):
+            yield Lint(
+                severity=Severity.ERROR,
+                code="gate-locked",
+                place=("featureGates", name),
+                message=refusal,
+                fix="remove it",
+            )
         elif not subject.gates.verified(name):
             message = f"the stage of gate {name} in kubelet 1.{minor} is announced but not verified"
             yield Lint(

@@ -19,7 +19,7 @@ from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in
 from cpuctl.engine.node import Node
-from cpuctl.phrases import counted
+from cpuctl.phrases import all_of, counted
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.records import Record
 
@@ -132,7 +132,7 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
 
 
 def _requested_and_free(request: MemoryRequest, tables: Tables) -> str:
-    free = " and ".join(bytes_text(free_in(tables, tables, name)) for name in request)
+    free = all_of(bytes_text(free_in(tables, tables, name)) for name in request)
     return f"{amounts(request)} are requested, and all NUMA nodes together have {free} free"
 
 
@@ -192,7 +192,7 @@ def _width(tables: Tables, request: MemoryRequest) -> int:
 
 def amounts(request: MemoryRequest) -> str:
     """Format a request: ``4Gi of memory and 1Gi of hugepages-1Gi``."""
-    return " and ".join(f"{bytes_text(amount)} of {name}" for name, amount in request.items())
+    return all_of(f"{bytes_text(amount)} of {name}" for name, amount in request.items())
 
 
 def groups(tables: Tables) -> str:

@@ -28,7 +28,7 @@ from cpuctl.engine.memory.tables import is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.phrases import byte_text, counted, named
+from cpuctl.phrases import all_of, byte_text, counted, named
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
 
@@ -358,7 +358,7 @@ def _too_few_cores(replay: Replay, requested: int, free: int) -> str:
         ignored.append("CPUs on cores with reserved CPUs")
     if held:
         ignored.append("CPUs that the pod already has")
-    why = f"with full-pcpus-only, {' and '.join(ignored)} do not count: " if ignored else ""
+    why = f"with full-pcpus-only, {all_of(ignored)} do not count: " if ignored else ""
     return f"{why}{counted(free, 'CPU')} {'is' if free == 1 else 'are'} free, {requested} are requested"
 
 

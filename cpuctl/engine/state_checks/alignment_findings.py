@@ -17,7 +17,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.state_checks.cpu_findings import CPUHolder, CPUSubject, cpus_by_pod
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.phrases import counted
+from cpuctl.phrases import all_of, counted
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _split_cores(
         "split-core",
         StatePlace(CPU_FILE, *held.owner),
         f"{subject.owners.name(*held.owner)} shares {'core' if len(cores) == 1 else 'cores'} {union(cores)} "
-        f"with {' and '.join(sharers)}, which full-pcpus-only should prevent",
+        f"with {all_of(sharers)}, which full-pcpus-only should prevent",
         expected="whole cores",
         detected=str(held.cpus),
     )

@@ -16,6 +16,7 @@ from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles
 from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
+from cpuctl.phrases import all_of
 from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -212,7 +213,7 @@ def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
 
 def _not_that_of_the_content(checksums: Sequence[str]) -> str:
     verb = "does" if len(checksums) == 1 else "do"
-    return f"{' and '.join(checksums)} {verb} not match the content"
+    return f"{all_of(checksums)} {verb} not match the content"
 
 
 _UNREAD = {

@@ -63,7 +63,7 @@ class FeatureGates(Record):
         to the other value, or one that is on while a gate it depends on is off.
         """
         gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch, self.turned)
-        problems = list(gates._refusals()) or list(gates._broken_dependencies())
+        problems = list(map(gates.refusal, gates.refused())) or list(gates._broken_dependencies())
         if problems:
             raise GoError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
         return gates
@@ -119,10 +119,11 @@ class FeatureGates(Record):
         to, locked = str(value).lower(), str(stage.default).lower()
         return f"cannot set feature gate {name} to {to}, feature is locked to {locked}"
 
-    def _refusals(self) -> Iterator[str]:
+    def refused(self) -> Iterator[str]:
+        """Yield the gates that the kubelet's error names: most releases stop at the first one."""
         for name in sorted(self.settings):
-            if text := self.refusal(name):
-                yield text
+            if self.refusal(name):
+                yield name
                 if self.stage(name) is None or not self.release.collects_locked_gates:
                     return
 

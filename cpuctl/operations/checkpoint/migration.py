@@ -32,6 +32,7 @@ from cpuctl.operations.checkpoint.states import (
     require_states,
 )
 from cpuctl.operations.command_lines import on_node_command
+from cpuctl.phrases import all_of
 from cpuctl.pods.rules import PodRules
 from cpuctl.records import replace
 
@@ -140,7 +141,7 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
         raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=DRAIN)
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
-        reason = f"{' and '.join(wrong)} does not match the content, so the content may be wrong"
+        reason = f"{all_of(wrong)} does not match the content, so the content may be wrong"
         return replace(change, refused=Refused(reason, REPAIR))
     result = _rewritten(state, to)
     match result:

@@ -8,6 +8,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.engine.resize.running import POD
 from cpuctl.machine.model import Machine
+from cpuctl.phrases import all_of
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.quantity import Quantity
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -69,9 +70,7 @@ class EventReader:
         """
         named = [name for name in ACTIONS if name in item.members()]
         if len(named) > 1:
-            raise item.error(
-                f"expected one action, found {' and '.join(named)}", hint="use one event per action"
-            )
+            raise item.error(f"expected one action, found {all_of(named)}", hint="use one event per action")
         if not named:
             return None
         action = item.required(named[0])

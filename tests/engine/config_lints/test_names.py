@@ -297,6 +297,17 @@ CASES = [
         fix="use MemoryQoS",
     ),
     Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Reported(config=static({"scale-delay-time": "5x"}), minor=37),
+        'bad value for option "scale-delay-time": time: unknown unit "x" in duration "5x"',
+        expected="a duration from 0s to 10s",
+        detected="5x",
+        fix='set scale-delay-time: "500ms", and set featureGates: '
+        "{InPlacePodVerticalScalingExclusiveCPUs: true}",
+    ),
+    Case(
         "gate-unverified",
         Severity.NOTE,
         "featureGates.MemoryQoS",
@@ -309,6 +320,17 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_exactly_one_mistake_is_found(case: Case) -> None:
     assert case.reported.lints() == [case.wanted]
+
+
+@pytest.mark.parametrize("unknown", [True, False])
+def test_a_locked_gate_is_reported_unless_the_error_of_the_kubelet_names_it(*, unknown: bool) -> None:
+    """The error ends with the first unknown gate, in alphabetical order."""
+    gates = {"CPUManagerPolicyOptions": False, **({"Bar": True} if unknown else {})}
+    found = [each for each in Reported(config={"feature_gates": gates}).lints() if each.code == "gate-locked"]
+    wanted = ("featureGates", "CPUManagerPolicyOptions")
+    assert [each.place for each in found] == [wanted] * unknown
+    refusal = "cannot set feature gate CPUManagerPolicyOptions to false, feature is locked to true"
+    assert [(each.message, each.fix) for each in found] == [(refusal, "remove it")] * unknown
 
 
 @pytest.mark.parametrize(

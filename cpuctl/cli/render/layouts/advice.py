@@ -9,7 +9,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_lin
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.exports.answer_text import state_files_text
 from cpuctl.exports.outcomes import settings_admit
-from cpuctl.phrases import counted, few
+from cpuctl.phrases import all_of, counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings, ProposedSettings, Search, Service, UnloadedAdvice
@@ -104,7 +104,7 @@ def _overlaps(document: AdvisedSettings) -> Iterator[Cell]:
         names.insert(0, "the current settings")
     if names:
         yield Cell(
-            f"With {' and '.join(names)}, some exclusive CPUs are reserved or held by two pods "
+            f"With {all_of(names)}, some exclusive CPUs are reserved or held by two pods "
             "(kubernetes issue 124066): settings with fewer such pods are better.",
             "yellow",
         )

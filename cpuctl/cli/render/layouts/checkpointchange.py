@@ -12,6 +12,7 @@ from cpuctl.cli.render.tables.start import next_of_start
 from cpuctl.diagnostics import only_shows
 from cpuctl.exports.answer_text import WHOLE_POD, advice, pod_name
 from cpuctl.exports.outcomes import start_word
+from cpuctl.phrases import all_of
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
@@ -49,7 +50,7 @@ def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]
 def _next_fix(files: Sequence[answers.ChangedFile]) -> Iterator[Cell]:
     """Write the only fix of files that are not changed."""
     fix = files[0]["fix"]
-    what = f"for {' and '.join(file['file'] for file in files)}"
+    what = f"for {all_of(file['file'] for file in files)}"
     if only_shows(fix):
         what = "to see why and what would help" if " explain " in fix else "to see what to change"
     yield from fix_cells(fix, f"Next, {what}", indent="")
@@ -171,4 +172,4 @@ def _prevented(files: Sequence[answers.ChangedFile]) -> str:
     names = [file["file"] for file in files if file["outcome"] == "rejected"]
     if not names or all(file["outcome"] != "changed" for file in files):
         return ""
-    return f", because {' and '.join(names)} cannot be changed safely"
+    return f", because {all_of(names)} cannot be changed safely"

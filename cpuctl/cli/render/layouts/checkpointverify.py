@@ -18,7 +18,7 @@ from cpuctl.cli.render.tables.start import kubelet_name, next_of_start, verdict_
 from cpuctl.exports.answer_text import advice
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence
 from cpuctl.option_names import KUBELET_VERSION
-from cpuctl.phrases import byte_text
+from cpuctl.phrases import all_of, byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
@@ -127,7 +127,7 @@ def _changed(drift: answers.MemoryDrift) -> str:
     changed = [words for cause, words in _CHANGED.items() if cause in causes]
     if not changed:
         return "Memory has changed only by an amount that is normal after a reboot"
-    listed = " and ".join([", ".join(changed[:-1]), changed[-1]] if changed[1:] else changed)
+    listed = all_of(changed)
     return f"Since the file was written, {listed} changed"
 
 

@@ -15,7 +15,7 @@ from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import RESIZES, splits_core
-from cpuctl.phrases import byte_text, counted
+from cpuctl.phrases import all_of, byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import HintRound
@@ -92,7 +92,7 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
         yield Cell(reason_text(pod), style)
     if pod["fix"]:
         yield Cell(f"  fix: {pod['fix']}")
-        yield Cell(f"  (and the same {' and '.join(_places_of_gates(pod))})")
+        yield Cell(f"  (and the same {all_of(_places_of_gates(pod))})")
     if splits_core(pod["details"]):
         per_core = pod["details"]["cpusPerCore"]
         more = pod["details"]["requested"] // per_core * per_core + per_core

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name
-from cpuctl.phrases import byte_text, counted, named
+from cpuctl.phrases import all_of, byte_text, counted, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.plan import HeldByRejected, HeldPart
@@ -32,7 +32,7 @@ def kept_memory(held: HeldByRejected) -> str:
         f"{byte_text(each['bytes'])} of {each['resource']} (node {each['numaNodes']})"
         for each in held.get("memory", ())
     ]
-    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
+    return f"{all_of(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
 
 
 def kept_devices(held: HeldByRejected) -> str:
@@ -41,4 +41,4 @@ def kept_devices(held: HeldByRejected) -> str:
     for each in held.get("devices", ()):
         counts[each["resource"]] += each["count"]
     amounts = [f"{counted(count, 'device')} of {resource}" for resource, count in counts.items()]
-    return f"{' and '.join(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""
+    return f"{all_of(amounts)} {held.get('othersUntil', '')}".rstrip() if amounts else ""

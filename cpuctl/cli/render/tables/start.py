@@ -25,6 +25,8 @@ def next_of_start(start: Start, command: str, where: str = "") -> Cell:
     If it is unknown, there may be nothing to change: the command shows what else is known.
     """
     what = "to see what is known" if start["outcome"] == "Undetermined" else "to see what to change"
+    if command.startswith("cpuctl plan "):
+        what = "to see which pods get which CPUs"
     return next_cell(f"{what}{where}", command)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, copies_cells, next_line
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import byte_text, counted, few, named
+from cpuctl.phrases import all_of, byte_text, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import PlacedContainer
@@ -139,7 +139,7 @@ def _resources_tried(search: Search) -> str:
     """Name the resources of which other requests were tried, and how if there is a choice."""
     alone, together = search["alone"], search["inProportion"]
     ways = [f"{' or '.join(alone)} alone"] if alone else []
-    ways += [f"{' and '.join(together)} in proportion"] if together else []
+    ways += [f"{all_of(together)} in proportion"] if together else []
     return ", ".join(ways if len(search["resources"]) > 1 and ways else search["resources"])
 
 
@@ -174,4 +174,6 @@ def runs_lines(document: ExplainedDecision) -> Iterator[str]:
     yield f"{runs}. RESULT: after admitting all pods again with the change."
     if any(each["kind"] == "removal" for each in document["suggestions"]):
         when = "before the restart" if document["query"]["restarted"] else "right before this one arrives"
-        yield f"Removed pods end {when}."
+        others = any(each["more"] for each in document["searches"] if each["kind"] == "removal")
+        also = " Removing others may help as well." if others else ""
+        yield f"Removed pods end {when}.{also}"

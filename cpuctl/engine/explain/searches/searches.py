@@ -213,7 +213,8 @@ class Search(NamedTuple):
     ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
     ``left_out``. ``resources`` are those of which other requests were tried, ``alone`` or ``in_proportion``.
     ``shared``: a change would help, but then pods would have CPUs that are reserved or another pod's.
-    ``unstarted`` are settings with which the kubelet rejects its state files.
+    ``unstarted`` are settings with which the kubelet rejects its state files. ``more``: others may help as
+    well, but only the best of the first ones are among those ``found``.
     """
 
     kind: ChangeKind
@@ -227,6 +228,7 @@ class Search(NamedTuple):
     in_proportion: tuple[str, ...]
     shared: bool
     unstarted: tuple[str, ...]
+    more: bool
 
 
 _TRIALS = 30
@@ -318,6 +320,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
         in_proportion=tuple(sorted(runs.in_proportion)),
         shared=runs.shared,
         unstarted=tuple(runs.unstarted),
+        more=len(found) > method.best,
     )
 
 

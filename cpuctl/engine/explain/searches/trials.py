@@ -39,31 +39,20 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 def largest_admitted(
     replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    """Try requests that get smaller, all of them in turn, or by bisection if each trial admits many pods.
+    """Try requests that get smaller, all of them in turn, or by bisection if that is too many runs.
 
-    Requests that would get CPUs of other pods do not bound the bisection: some smaller ones would, too, and
-    others would not.
+    Smaller is not always easier: a request for whole NUMA nodes may be admitted where less leaves gaps.
     """
-    if not replay.earlier_replicas:
-        yield from first_admitted(replay, choices, runs)
+    largest_first = [*choices]
+    if runs.affords(len(largest_first) * pods_again(replay)):
+        yield from first_admitted(replay, largest_first, runs)
         return
-    smallest_first = [*choices][::-1]
-    changes: dict[int, RequestChange | None] = {}
 
-    def attempt(number: int) -> int | None:
-        shared, runs.shared = runs.shared, False
-        changes[number] = next(first_admitted(replay, [smallest_first[number]], runs), None)
-        fits = changes[number] is not None or runs.shared
-        runs.shared |= shared
-        return number if fits else None
+    def attempt(number: int) -> RequestChange | None:
+        return next(first_admitted(replay, [largest_first[-number]], runs), None)
 
-    largest = highest_admitted(attempt, -1, len(smallest_first))
-    for number in range(-1 if largest is None else largest, -1, -1):
-        if number not in changes:
-            attempt(number)
-        if change := changes[number]:
-            yield change
-            return
+    if best := highest_admitted(attempt, 0, len(largest_first) + 1):
+        yield best
 
 
 def pods_again(replay: Replay) -> int:

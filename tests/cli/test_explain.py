@@ -453,3 +453,17 @@ def test_a_table_of_placements_that_is_too_wide_has_two_parts(cpuctl: Cpuctl) ->
     headings = [line.split() for line in lines if line.startswith("POD ") and "CONTAINER" in line]
     assert [heading[-1] for heading in headings] == ["MEMORY", "HOW"]
     assert max(map(len, lines)) <= 80
+
+
+def test_replicas_get_the_largest_request_even_if_less_does_not_fit(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Six CPUs of each NUMA node are free: 9 to 12 need two nodes, while 7 and 8 must not get two."""
+    (tmp_path / "k.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+        "reservedSystemCPUs: 0-1,8-9,16-17,24-25,32-33,40-41,48-49,56-57\ntopologyManagerPolicy: restricted\n"
+    )
+    words = ("-m", "fixtures/machines/2s-8numa-64cpu.tar.xz", "--kubelet-config", str(tmp_path / "k.yaml"))
+    answer = document(cpuctl, *words, "-T", "a=18/18,64Mi x3")
+    found = [each["change"]["amounts"] for each in answer["suggestions"] if each["kind"] == "request"]
+    assert [[each["after"] for each in amounts] for amounts in found] == [["12"]]
+    assert cpuctl("plan", *words, "-T", "a=12/12,64Mi x3").code == 0
+    assert cpuctl("plan", *words, "-T", "a=8/8,64Mi x3").code == 3

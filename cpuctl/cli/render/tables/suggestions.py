@@ -150,10 +150,11 @@ def _without_success(search: Search, wanted: str) -> str:
     wanted += " with CPUs of its own" if search["sharesCPUs"] else ""
     if search["kind"] == "request":
         return f"not {wanted} in {counted(search['runs'], 'run')}"
-    never = f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
+    runs = counted(search["runs"], "run")
     if settings := search["notStarted"]:
-        never += f"; with {few(settings)}, the kubelet would not start with its state files"
-    return never
+        unstarted = f"with {few(settings)}, the kubelet would not start until its state files are repaired"
+        return f"not {wanted} (tried all others{but}; {runs}); {unstarted}"
+    return f"never {wanted} (tried all{but}; {runs})"
 
 
 def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:

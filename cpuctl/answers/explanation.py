@@ -430,6 +430,7 @@ class FoundMessage(TypedDict):
         "API server",
         "scheduler",
         "container runtime",
+        "k3s or rke2",
         "systemd",
         "libvirt",
         "cluster autoscaler",

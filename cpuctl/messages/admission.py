@@ -53,8 +53,8 @@ ADMISSION = (
         meaning="full-pcpus-only allocates whole cores, and the request is not a multiple of the number "
         f"of threads per core; {_LOOP}",
         meanings=if_whole_cores(
-            "full-pcpus-only allocates whole cores, and no core is completely free: only kubelets from "
-            f"1.32 on say so; {_LOOP}"
+            "full-pcpus-only allocates whole cores, and no core is completely free: kubelets before "
+            f"1.32 print this text in that case, too; {_LOOP}"
         ),
         fix="request a multiple of the number of threads per core, with requests equal to limits",
         fixes=if_whole_cores(_FEWER),
@@ -119,8 +119,8 @@ ADMISSION = (
             Text("[memorymanager] failed to find NUMA nodes to extend the current topology hint"),
             Text("[memorymanager] failed to find the extended preferred hint"),
         ),
-        meaning="the chosen NUMA nodes have too little free memory or huge pages, and no larger "
-        "set of nodes is allowed: a NUMA node in use belongs to only one set",
+        meaning="the chosen NUMA nodes have too little free memory or huge pages, and no larger set of "
+        "nodes has enough and is allowed: a NUMA node in use belongs to only one set",
         fix="request less memory, or move pods with pinned memory off a NUMA node",
         commands=(EXPLAIN_AMONG,),
     ),
@@ -289,7 +289,7 @@ ADMISSION = (
         meaning="the pod sets spec.resources, but the feature gate PodLevelResources is disabled in this "
         "kubelet",
         fix="enable PodLevelResources in this kubelet as well, or remove spec.resources",
-        commands=("cpuctl config check --kubelet-config CONFIG",),
+        commands=("cpuctl config show -m NODE --kubelet-config CONFIG",),
     ),
     Message(
         code="static-pod-references",
@@ -313,7 +313,7 @@ ADMISSION = (
         ),
         meaning="the pod has a sidecar, but the feature gate SidecarContainers is disabled in this kubelet",
         fix="enable SidecarContainers in this kubelet as well",
-        commands=("cpuctl config check --kubelet-config CONFIG",),
+        commands=("cpuctl config show -m NODE --kubelet-config CONFIG",),
     ),
     Message(
         code="admission",
@@ -336,28 +336,46 @@ OBJECTS = (
     Message(
         code="huge-pages-alone",
         speaker=Speaker.API_SERVER,
+        texts=(Text("{field:object}: Forbidden: HugePages require cpu or memory"),),
+        meaning="huge pages can be requested only together with cpu or memory",
+        fix="request cpu or memory as well",
+        commands=(_LINT,),
+    ),
+    Message(
+        code="huge-pages-split",
+        speaker=Speaker.API_SERVER,
         texts=(
-            Text("{field:object}: Forbidden: HugePages require cpu or memory"),
             Text(
                 "{field:object}: Invalid value: {value:quoted}: {amount:rest} is not positive integer "
                 "multiple of {resource:word}"
             ),
-            Text("{field:object}: Required value: Limit must be set for non overcommitable resources"),
         ),
-        meaning="huge pages and devices must be requested in whole units with a limit equal to the request, "
-        "and huge pages only together with cpu or memory",
-        fix="set the limit, and use a multiple of the page size",
+        meaning="huge pages must be requested in whole pages",
+        fix="request a multiple of the page size",
+        commands=(_LINT,),
+    ),
+    Message(
+        code="limit-missing",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("{field:object}: Required value: Limit must be set for non overcommitable resources"),),
+        meaning="huge pages and devices must have a limit, which is also their request",
+        fix="set the limit to the request",
         commands=(_LINT,),
     ),
     Message(
         code="request-above-limit",
         speaker=Speaker.API_SERVER,
-        texts=(
-            Text(f"{_INVALID}: must be less than or equal to {{resource:word}} limit of {{bound:rest}}"),
-            Text(f"{_INVALID}: must be greater than or equal to aggregate {{bound:rest}}"),
-        ),
-        meaning="a request exceeds its limit, or the sum of the containers exceeds the pod's own amount",
+        texts=(Text(f"{_INVALID}: must be less than or equal to {{resource:word}} limit of {{bound:rest}}"),),
+        meaning="a request exceeds its limit",
         fix="raise the limit or lower the request",
+        commands=(_LINT,),
+    ),
+    Message(
+        code="pod-below-containers",
+        speaker=Speaker.API_SERVER,
+        texts=(Text(f"{_INVALID}: must be greater than or equal to aggregate {{bound:rest}}"),),
+        meaning="the containers together have more than the pod's own amount in spec.resources",
+        fix="raise the pod's own amount, or lower those of its containers",
         commands=(_LINT,),
     ),
     Message(
@@ -423,13 +441,27 @@ OBJECTS = (
         texts=(
             Text("pods {pod:quoted} is forbidden: exceeded quota: {figures:rest}"),
             Text("pods {pod:quoted} is forbidden: failed quota: {missing:rest}"),
-            Text("pods {pod:quoted} is forbidden: status unknown for quota: {quota:rest}"),
-            Text("pods {pod:quoted} is forbidden: insufficient quota {cause:rest}"),
         ),
         meaning="a ResourceQuota of the namespace does not allow the pod: the quota is used up, or the pod "
         "does not specify an amount that the quota limits",
         fix="request less, specify the amounts that the message names, or raise the quota",
         commands=(f"{_LINT} -f NAMESPACE_OBJECTS",),
+    ),
+    Message(
+        code="uncounted-quota",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("pods {pod:quoted} is forbidden: status unknown for quota: {quota:rest}"),),
+        meaning="a ResourceQuota of the namespace is new: kube-controller-manager has not counted yet what "
+        "is used of it",
+        fix="try again in a few seconds; if it persists, check that kube-controller-manager is running",
+    ),
+    Message(
+        code="quota-required",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("pods {pod:quoted} is forbidden: insufficient quota {cause:rest}"),),
+        meaning="the API server is configured to accept such pods, for example of a high priority class, "
+        "only in namespaces with a ResourceQuota for them, and this namespace has none",
+        fix="create a ResourceQuota with the scopes that the message names, or use another priority class",
     ),
     Message(
         code="limit-range",

@@ -81,7 +81,7 @@ CGROUP_WRITES = (
     ),
     Message(
         code="cpuset-not-provided",
-        speaker=Speaker.KUBELET,
+        speaker=Speaker.K3S,
         texts=(Text("Failed to find cpuset cgroup (v2)"), Text("failed to find cpuset cgroup (v2)")),
         meaning="k3s or rke2 does not start: the root cgroup that it sees has no cpuset controller, "
         "because the kernel provides none on cgroup v2 or the host does not delegate it to the container",

@@ -59,6 +59,7 @@ class Speaker(StrEnum):
     SCHEDULER = "scheduler"
     AUTOSCALER = "cluster autoscaler"
     RUNTIME = "container runtime"
+    K3S = "k3s or rke2"
     SYSTEMD = "systemd"
     LIBVIRT = "libvirt"
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from cpuctl.messages.admission import NOT_ENOUGH
 from cpuctl.messages.message import Message, Speaker, Text
 
-_RESIZE = "cpuctl resize --pods RUNNING --set {pod}:cpu=N -m NODE --kubelet-config CONFIG"
+_RESIZE = "cpuctl resize --pods RUNNING --set {pod}:RESOURCE=N -m NODE --kubelet-config CONFIG"
+_RESIZE_CPUS, _RESIZE_MEMORY = _RESIZE.replace("RESOURCE", "cpu"), _RESIZE.replace("RESOURCE", "memory")
 
 RESIZING = (
     Message(
@@ -72,7 +73,7 @@ RESIZING = (
         "1.34 do not lower it otherwise",
         fix="recreate the pod with the new limit; with resizePolicy RestartContainer for memory in its "
         "template, later resizes can lower it",
-        commands=(_RESIZE,),
+        commands=(_RESIZE_MEMORY,),
     ),
     Message(
         code="pod-immutable",
@@ -155,7 +156,7 @@ RESIZING = (
         ),
         meaning="a container keeps the CPUs it was admitted with (KEP-5554) and cannot shrink below them",
         fix="request at least as many CPUs as at admission",
-        commands=(_RESIZE,),
+        commands=(_RESIZE_CPUS,),
     ),
     Message(
         code="resize-changes-pool",
@@ -170,7 +171,7 @@ RESIZING = (
         ),
         meaning="a resize cannot turn shared CPUs into exclusive ones or vice versa (KEP-5554)",
         fix="if the container has exclusive CPUs, request whole CPUs; otherwise recreate the pod",
-        commands=(_RESIZE,),
+        commands=(_RESIZE_CPUS,),
     ),
     Message(
         code="resize-cpus",
@@ -181,22 +182,41 @@ RESIZING = (
                 "allocated pool, (podUID "
                 "= {uid:word}, containerName = {container:word}, topologyError = {cause:rest})"
             ),
+        ),
+        meaning="the CPU Manager cannot find enough CPUs for the new size in addition to those that the "
+        "container must keep",
+        commands=(_RESIZE_CPUS,),
+    ),
+    Message(
+        code="resize-promise-unknown",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
             Text(
                 "getOriginalCPUSet Error: Skip resize, unable to get PromisedCPUSet, nothing to be "
                 "done, {figures:rest}"
             ),
+        ),
+        meaning="cpu_manager_state does not record which CPUs the container was admitted with (KEP-5554)",
+        fix="recreate the pod with the new size",
+        commands=("sudo cpuctl checkpoint dump",),
+    ),
+    Message(
+        code="resize-as-a-whole",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
             Text("Unsupported Lifecycle Operation Error: resize is neither AddOperation nor ResizeOperation"),
         ),
-        meaning="the CPU Manager cannot find enough CPUs for the new size in addition to those that the "
-        "container must keep",
-        commands=(_RESIZE,),
+        meaning="the pod has CPUs as a whole (pod-level resources), and the preview of KEP-5554 does not "
+        "resize such pods",
+        fix="recreate the pod with the new size",
+        commands=(_RESIZE_CPUS,),
     ),
     Message(
         code="resize-swap",
         speaker=Speaker.KUBELET,
         texts=(Text("In-place resize of containers with swap is not supported", 33),),
         meaning="a container that may use swap keeps its memory size",
-        commands=(_RESIZE,),
+        commands=(_RESIZE_MEMORY,),
     ),
     Message(
         code="resize-pod-inactive",

@@ -66,7 +66,7 @@ CASES = [
     Case(
         "daemon-reload",
         by_daemon_reload,
-        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1 and the system "
+        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf, PID 1 and the system "
         "(the reserved CPUs)",
     ),
     Case(

@@ -43,6 +43,9 @@ LATER_CASES: list[Config] = [
     {"evictionHard": {"memory.free": "1Gi"}},
     {"evictionSoft": {"memory.free": "1Gi"}},
     {"evictionSoft": {"memory.available": "1Gi"}},
+    {"evictionSoft": {"memory.avail": "1Gi"}, "evictionSoftGracePeriod": {"memory.avail": "1m"}},
+    {"evictionSoft": {"memory.available": "1Gb"}, "evictionSoftGracePeriod": {"memory.available": "1m"}},
+    {"evictionMinimumReclaim": {"memory.avail": "1Gi"}},
     {"evictionSoftGracePeriod": {"memory.free": "1m"}},
     {"evictionSoftGracePeriod": {"memory.available": "1x"}},
     {"evictionSoftGracePeriod": {"memory.available": "-1m"}},
@@ -215,6 +218,11 @@ def _rename(config: Config, meant: str, name: str) -> None:
     _write(config, meant, config[above].pop(last))
 
 
+def _rename_in_all(config: Config, meant: str, name: str, fields: str) -> None:
+    for field in fields.split(" and "):
+        config[field][meant] = config[field].pop(name)
+
+
 def _write_whole(config: Config, value: str) -> None:
     """Write the only setting anew; a mapping is in YAML's short form."""
     (name,) = config
@@ -248,6 +256,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"set (\S+): (\S+); set": _write,
     r"set (\S+) to a quantity, such as (\S+) or": _write,
     r"use (\S+) instead of (\S+)$": _rename,
+    r"use (\S+) instead of (\S+) in (.+)$": _rename_in_all,
     r"set (\S+) to a list, such as (\S+)$": _write,
     r"remove (\w+); remove (\S+) from enforceNodeAllocatable$": _enforce_less,
     r"remove (\w+) from featureGates$": _without_gate,

@@ -80,6 +80,7 @@ NOTED = [
     Reported(STATIC | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
     Reported(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
+    Reported(STATIC | ALPHA | options(scale_delay_time="11s"), release="1.37"),
     Reported(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
     Reported(
         RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}},
@@ -87,6 +88,7 @@ NOTED = [
     ),
     Reported({"featureGates": {"MemoryQOS": True}}),
     Reported({"featureGates": {"CPUManager": True}}),
+    Reported({"featureGates": {"CPUManager": True, "CPUManagerPolicyOptions": False}}),
     Reported({"featureGates": {"MixedCPUsAllocation": True}}),
     Reported(STATIC | ALPHA | options(distribute_cpus_across_cores="true"), "synthetic:2s8c"),
     Reported({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}}),
@@ -105,6 +107,7 @@ NOTED = [
     ),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi")}, "synthetic:2s34n68c1t,mem=68Gi"),
     Reported({"memoryManagerPolicy": "Static"}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi") + memory_of(99, memory="100Mi")}),
     Reported({"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "0%"}}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="3Gi")}),
@@ -273,6 +276,13 @@ def _switch_on_and_set(config: Config, place: Place, gate: str, name: str, value
     _set(config, place, name, value)
 
 
+def _switch_both_on_and_set(
+    config: Config, place: Place, gate: str, other: str, name: str, value: str
+) -> None:
+    _switch_both_on(config, place, gate, other)
+    _set(config, place, name, value)
+
+
 def _without_pages(config: Config, _: Place, kind: str) -> None:
     del config["reservedMemory"][0]["limits"][kind]
 
@@ -299,6 +309,7 @@ WAYS: dict[str, Callable[..., None]] = {
     r"set featureGates: \{(\w+): true\}": _switch_on,
     r"set featureGates: \{(\w+): true, (\w+): true\}": _switch_both_on,
     r'set featureGates: \{(\w+): true\}, and set ([\w-]+): "(\w+)"(?: or "\w+")?': _switch_on_and_set,
+    r'set featureGates: \{(\w+): true, (\w+): true\}, and set ([\w-]+): "(\w+)"': _switch_both_on_and_set,
     r"remove (hugepages-\w+)": _without_pages,
     r"leave it out|remove \S+(?:: .*)?": _leave_out,
     r'set ([\w-]+): "(\w+)"(?: or "\w+")?': _set,

@@ -93,7 +93,7 @@ def test_an_audit_of_a_recording_names_who_set_the_cpus(
     result = cpuctl("audit", "-m", capture, "--kubelet-version", "1.36", "-q", "-o", "json")
     found = {each["code"]: each["message"] for each in json.loads(result.out)["findings"]}
     assert (
-        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1"
+        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf, PID 1 and the system "
         in found["cpuset-differs"]
     )
     assert "TuneD (tuned, process 75)" in found["agents-present"]

@@ -47,6 +47,9 @@ def followed(config: Config, fix: str) -> Config:
         elif meant := re.fullmatch(r"set (\S+)(?:: | to a list, such as )(\S+)", step):
             *above, last = meant[1].split(".")
             _within(changed, above)[last] = meant[2]
+        elif named := re.fullmatch(r"use (\S+) instead of (\S+) in (.+)", step):
+            for field in named[3].split(" and "):
+                changed[field][named[1]] = changed[field].pop(named[2])
         elif grace := re.fullmatch(r"set evictionSoftGracePeriod: \{(\S+): (\S+)\}", step):
             changed.setdefault("evictionSoftGracePeriod", {})[grace[1]] = grace[2]
         elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):
@@ -139,3 +142,51 @@ def test_every_suggested_fix_is_tested() -> None:
 def test_the_fix_for_a_value_from_a_flag_removes_the_flag(cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-args=--container-runtime-endpoint=")
     assert "  fix: remove --container-runtime-endpoint\n" in cpuctl("config", "check", *words).out
+
+
+@pytest.mark.parametrize(
+    ("flag", "fix", "fixed"),
+    [
+        (
+            "--kube-reserved=cpu=500m,memory=1GB",
+            "set memory=1G in --kube-reserved",
+            "--kube-reserved=cpu=500m,memory=1G",
+        ),
+        (
+            "--system-reserved=cpu=1x",
+            "set cpu in --system-reserved to a quantity, such as 500m or 2",
+            "--system-reserved=cpu=500m",
+        ),
+        (
+            "--kube-reserved=memry=1Gi",
+            "use memory instead of memry in --kube-reserved",
+            "--kube-reserved=memory=1Gi",
+        ),
+        (
+            "--eviction-hard=memory.available<100MB",
+            "set memory.available<100M in --eviction-hard",
+            "--eviction-hard=memory.available<100M",
+        ),
+        (
+            "--eviction-hard=memory.avail<5%",
+            "use memory.available instead of memory.avail in --eviction-hard",
+            "--eviction-hard=memory.available<5%",
+        ),
+    ],
+)
+def test_a_member_of_a_flag_is_corrected_in_the_flag(flag: str, fix: str, fixed: str, cpuctl: Cpuctl) -> None:
+    words = ("config", "check", "-m", "synthetic:4c,mem=8Gi", "-q", "--kubelet-args")
+    assert f"\n  fix: {fix}\n" in cpuctl(*words, flag, columns=400).out
+    assert " would start." in cpuctl(*words, fixed).out
+
+
+def test_the_gate_of_all_options_is_proposed_before_their_removal(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "k.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+        'reservedSystemCPUs: "0"\nfeatureGates: {CPUManagerPolicyOptions: false}\n'
+        'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\n'
+    )
+    words = ("config", "check", "-m", "synthetic:2s2n8c2t,mem=8Gi", "-q", "--kubelet-version", "1.32")
+    result = cpuctl(*words, "--kubelet-config", str(tmp_path / "k.yaml"), columns=400)
+    fix = "remove CPUManagerPolicyOptions from featureGates, or remove cpuManagerPolicyOptions"
+    assert f"\n  fix: {fix}\n" in result.out

@@ -255,7 +255,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
                 "spec.resources.limits: Required value: Limit must be set for non overcommitable "
                 'resources, spec.containers[1].image: Invalid value: "x": no'
             ),
-            ["huge-pages-alone", "pod-rejected"],
+            ["limit-missing", "pod-rejected"],
         ),
         (f"OutOfcpu: {FULL}", ["node-full"]),
         (f"type: PodResizePending, reason: Deferred, message: {FULL}", ["resize-deferred"]),

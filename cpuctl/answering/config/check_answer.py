@@ -251,6 +251,7 @@ _TO_RESERVE = {
 }
 """What to change if the kubelet finds no CPUs to reserve."""
 _OFFLINE = "is not a subset of online-cpus"
+_OPTIONS_OFF = 'require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled'
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
 _GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
 _MANY_NODES = "unsupported on machines with more than"
@@ -299,7 +300,9 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     corrected = {path: _corrected(loaded, path, text) for path in own}
     removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
-    own_fixes = (*corrected.values(), f"remove {removed}" if removed else "")
+    gate = "remove CPUManagerPolicyOptions from featureGates, or " if _OPTIONS_OFF in text else ""
+    removal = f"{gate}remove {removed}" if removed else ""
+    own_fixes = (*corrected.values(), removal)
     missing = [path[0] for path in paths if path not in own]
     # Errors caused by another setting are fixed with that setting.
     others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
-from cpuctl.kubelet.reservations import RESERVABLE, SIGNALS
+from cpuctl.kubelet.reservations import RESERVABLE, SIGNALS, UNSUPPORTED
 from cpuctl.machine.kernel_text import parse_given_mask
+from cpuctl.phrases import all_of
 from cpuctl.quantity import Quantity
 from cpuctl.spelling import nearest
 
 if TYPE_CHECKING:
+    from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 
 RESERVED = "reservedSystemCPUs"
@@ -26,8 +30,7 @@ _BYTES, _THRESHOLD = ("500Mi", "1Gi"), ("100Mi", "5%")
 def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -> str:
     """Return what to write in place of a rejected value; an empty text if that is not clear.
 
-    *error* is the kubelet's, which may list the values that its release accepts. Of the members of a flag's
-    value, none is corrected: the flag has to be written as a whole.
+    *error* is the kubelet's, which may list the values that its release accepts.
     """
     config, origin = loaded.config, loaded.origin(*path)
     if path == (RESERVED,):
@@ -35,26 +38,90 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
         if not meant and f"unable to parse {RESERVED}" in error:
             return f"set {origin.text if origin.kind is OriginKind.FLAG else RESERVED} to a list, such as 0-1"
         return reserving(loaded, meant)
-    if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
-        return ""
+    group = _Group.of(loaded, path[0])
     match path:
+        case (field, name) if field in _RESERVATIONS:
+            amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
+            if name not in RESERVABLE:
+                return group.renamed(name, nearest(name, RESERVABLE), amounts)
+            return _amount(group, name, amounts, _EXAMPLES.get(name, _BYTES))
+        case ("evictionHard", signal) if signal in SIGNALS:
+            return _amount(group, signal, config.eviction_hard, _THRESHOLD)
+        case ("evictionHard", signal):
+            return group.renamed(signal, nearest(signal, SIGNALS), config.eviction_hard)
+        case (field,) if field in _BY_SIGNAL and not group.flag:
+            return _of_signals(config, field, error)
+        case _ if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
+            return ""
         case ("memorySwap", "swapBehavior"):
             given = config.swap_behavior.casefold()
             accepted = re.findall(r"\w+Swap\b", error.partition("must be one of")[2])
             return _written(
                 path_name(path), next((each for each in accepted if each.casefold().startswith(given)), "")
             )
-        case ("kubeReserved" | "systemReserved" as field, name):
-            amounts = config.kube_reserved if field == "kubeReserved" else config.system_reserved
-            if name not in RESERVABLE:
-                return _renamed(path, nearest(name, RESERVABLE), amounts)
-            return _amount(path, amounts, _EXAMPLES.get(name, _BYTES))
-        case ("evictionHard", signal) if signal in SIGNALS:
-            return _amount(path, config.eviction_hard, _THRESHOLD)
-        case ("evictionHard", signal):
-            return _renamed(path, nearest(signal, SIGNALS), config.eviction_hard)
         case _:
             return ""
+
+
+class _Group(NamedTuple):
+    """A setting with members, or the *flag* that sets all of them."""
+
+    field: str
+    flag: str = ""
+
+    @staticmethod
+    def of(loaded: LoadedConfiguration, field: str) -> _Group:
+        origin = loaded.origin(field)
+        return _Group(field, origin.text if origin.kind is OriginKind.FLAG else "")
+
+    def name(self, member: str) -> str:
+        return f"{member} in {self.flag}" if self.flag else path_name((self.field, member))
+
+    def renamed(self, member: str, meant: str, given: Collection[str]) -> str:
+        """Return how to correct a member's name, unless the right one is unknown or given as well."""
+        if not meant or meant in given:
+            return ""
+        return f"use {meant if self.flag else self.name(meant)} instead of {self.name(member)}"
+
+    def written(self, member: str, value: str) -> str:
+        """Write a member with its value; thresholds in flags are comparisons."""
+        if not self.flag:
+            return _written(self.name(member), value)
+        return f"set {member}{'=' if self.field in _RESERVATIONS else '<'}{value} in {self.flag}"
+
+
+_RESERVATIONS = ("kubeReserved", "systemReserved")
+_GRACE = "evictionSoftGracePeriod"
+_BY_SIGNAL: Mapping[str, Callable[[KubeletConfiguration], Mapping[str, str]]] = {
+    "evictionSoft": lambda config: config.eviction_soft,
+    _GRACE: lambda config: config.eviction_soft_grace_period,
+    "evictionMinimumReclaim": lambda config: config.eviction_minimum_reclaim,
+}
+"""Settings with one value for each eviction signal, which the kubelet's errors do not always name."""
+
+
+def _of_signals(config: KubeletConfiguration, field: str, error: str) -> str:
+    given = _BY_SIGNAL[field](config)
+    unknown = [signal for signal in given if signal not in SIGNALS]
+    if unsupported := next((each for each in unknown if UNSUPPORTED.format(each) in error), ""):
+        meant = nearest(unsupported, SIGNALS)
+        fields = [name for name, members in _BY_SIGNAL.items() if unsupported in members(config)]
+        ambiguous = not meant or meant in given
+        return "" if ambiguous else f"use {meant} instead of {unsupported} in {all_of(fields)}"
+    if field == _GRACE:
+        wrong = next((signal for signal, text in given.items() if not _is_period(text)), "")
+        return f"set {_GRACE}: {{{wrong}: 1m30s}}" if wrong else ""
+    for signal in given:
+        if fix := _amount(_Group(field), signal, given, _THRESHOLD):
+            return fix
+    return ""
+
+
+def _is_period(text: str) -> bool:
+    try:
+        return parse_duration(text) >= 0
+    except GoError:
+        return False
 
 
 def reserving(loaded: LoadedConfiguration, cpus: str) -> str:
@@ -62,12 +129,6 @@ def reserving(loaded: LoadedConfiguration, cpus: str) -> str:
     origin = loaded.origin(RESERVED)
     of_flag = origin.kind is OriginKind.FLAG
     return f"set {origin.text}={cpus}" if of_flag and cpus else _written(RESERVED, cpus)
-
-
-def _renamed(path: tuple[str, ...], meant: str, given: Collection[str]) -> str:
-    """Return how to correct the name of a member, unless the right one is given as well."""
-    right = path_name((*path[:-1], meant))
-    return f"use {right} instead of {path_name(path)}" if meant and meant not in given else ""
 
 
 def _written(name: str, value: str) -> str:
@@ -99,18 +160,18 @@ def _as_list(text: str) -> str:
     return str(cpus) if ordered != text else ""
 
 
-def _amount(path: tuple[str, ...], amounts: Mapping[str, str], examples: tuple[str, str]) -> str:
-    text, share = amounts.get(path[-1], ""), examples is _THRESHOLD
+def _amount(group: _Group, name: str, amounts: Mapping[str, str], examples: tuple[str, str]) -> str:
+    text, share = amounts.get(name, ""), examples is _THRESHOLD
     if not text or _is_amount(text, share=share):
         return ""
-    if _is_amount(meant := text.strip().removesuffix("B"), share=share):
-        return _written(path_name(path), meant)
-    return f"set {path_name(path)} to a quantity, such as {' or '.join(examples)}"
+    meant = text.strip().removesuffix("B")
+    if (examples is _BYTES or share) and _is_amount(meant, share=share):
+        return group.written(name, meant)
+    return f"set {group.name(name)} to a quantity, such as {' or '.join(examples)}"
 
 
 def _is_amount(text: str, *, share: bool) -> bool:
     try:
-        Quantity.parse(text.removesuffix("%") if share else text)
+        return Quantity.parse(text.removesuffix("%") if share else text).sign >= 0
     except ValueError:
         return False
-    return True

@@ -164,10 +164,9 @@ def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSub
         return f"remove {field}.{name}: {useless}"
     if fix.startswith("remove "):
         return fix
-    if fix.endswith(_SCALE_GATE_ON):
-        return (
-            f"{fix.removesuffix(_SCALE_GATE_ON)}set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
-        )
+    if fix.startswith(_SCALE_GATE_ON):
+        both_on = f"set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
+        return f"{both_on}{fix.removeprefix(_SCALE_GATE_ON)}"
     turned_on = f"set featureGates: {{{gate}: true}}"
     return f"{turned_on}, and {fix}" if fix else turned_on
 
@@ -208,6 +207,7 @@ def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Li
 
 
 _SCALE_GATE_ON = f"set featureGates: {{{SCALE_DELAY_GATE}: true}}"
+_SHORT_DELAY = f'set {SCALE_DELAY}: "500ms"'
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
@@ -220,9 +220,9 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         nanoseconds = parse_scale_delay(value, gates)
     except GoError as error:
         severity, code, message = Severity.ERROR, "option-value", str(error)
-        expected, fix = "a duration from 0s to 10s", f'set {SCALE_DELAY}: "500ms"'
+        expected, fix = "a duration from 0s to 10s", _SHORT_DELAY
         if not gates.enabled(SCALE_DELAY_GATE):
-            fix = _SCALE_GATE_ON if SCALE_DELAY_GATE in message else f"{fix}, and {_SCALE_GATE_ON}"
+            fix = _SCALE_GATE_ON if SCALE_DELAY_GATE in message else f"{_SCALE_GATE_ON}, and {_SHORT_DELAY}"
     else:
         severity, code, fix = Severity.NOTE, "option-announced", ""
         message = f"option {SCALE_DELAY} is announced (KEP-6122) but not verified"

@@ -136,10 +136,11 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
     if not subject.gates.enabled("MemoryManager"):
         return
     balances = list(memory_balances(config, started.reserved))
+    none_reserved = not any(balance.kind == MEMORY and balance.reserved.sign for balance in balances)
     for balance in balances:
-        if not balance.equal:
+        if not balance.equal and not (none_reserved and balance.kind == MEMORY):
             yield _unequal(balance, started)
-    if not any(balance.kind == MEMORY and balance.reserved.sign for balance in balances):
+    if none_reserved:
         yield Lint(
             severity=Severity.ERROR,
             code="reserved-memory-none",
@@ -147,8 +148,17 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
             message="no memory is reserved, but the Memory Manager's Static policy requires some",
             fix=f"set {MEMORY_SETTINGS}; then, {_RESERVE}",
         )
+    nodes = {node.id for node in subject.machine.numa_nodes}
     for item in config.reserved_memory:
         yield from _uncountable(item)
+        if nodes and item.numa_node not in nodes:
+            yield Lint(
+                severity=Severity.ERROR,
+                code="reserved-memory-node",
+                place=_MEMORY,
+                message=f"this machine has no NUMA node {item.numa_node}",
+                fix=f"remove NUMA node {item.numa_node}; {_RESERVE}",
+            )
     yield from _overdrawn(subject)
 
 
@@ -193,12 +203,14 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
     for kind, amount in item.limits.items():
         if amount.exact_int64 is None:
             whole = "" if amount.nano % _BYTE else str(countable(amount.nano // _BYTE))
+            # Only the value is known, not how it was written.
+            shown = "" if str(amount) == whole else f" ({amount})"
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-inexact",
                 place=_MEMORY,
                 expected=whole,
-                message=f"the kubelet cannot count the {kind} of NUMA node {item.numa_node} ({amount}): it "
+                message=f"the kubelet cannot count the {kind} of NUMA node {item.numa_node}{shown}: it "
                 "accepts only a whole number that is written without a fraction and without too many digits",
                 fix=f"set {whole}" if whole else "",
             )

@@ -202,17 +202,18 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: FieldPath, rules: Serve
 
 def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     """Add the source of an amount that is not in the manifest, if it is the one that exceeds another."""
-    written, name = draft.pod.resources, finding.place.path[-1]
+    written, name = draft.pod.resources, str(finding.place.path[-1])
     if finding.code != "limit-below-request" or written is None:
         return finding
     raised = finding.fix.partition(", or ")[0]
+    limit, needed = written.limits.get(name), container_requests(draft.pod).get(name, _ZERO)
     if name not in written.requests:
         # No pod may request less than its containers do.
         note = "the request defaults to the sum of the containers' requests"
         return replace(finding, note=note, fix=raised)
     if name not in written.limits:
         return replace(finding, note="the limit defaults to the sum of the containers' limits", fix=raised)
-    return finding
+    return replace(finding, fix=raised) if limit is not None and limit < needed else finding
 
 
 def _check_requests(
@@ -255,7 +256,10 @@ def _check_containers(pod: Pod, resources: ResourceRequirements, spec: FieldPath
                 field = f"{spec.field}.resources.containers[{number}][{name}].limits"
                 place = FieldPath((*limits.path, name), field)
                 why = f"must be less than or equal to pod limits of {bound}"
-                fix = f"set limits.{name}: {bound}"
+                requested = container.resources.requests.get(name, _ZERO)
+                fix = f"set limits.{name}: {limit} in spec.resources"
+                if requested <= bound:
+                    fix = f"set limits.{name}: {bound}, or {limit} in spec.resources"
                 yield place.invalid("container-limit-above-pod", str(limit), why, fix=fix)
 
 
@@ -288,7 +292,7 @@ def _check_amounts(amounts: Mapping[str, Quantity], field_path: FieldPath) -> It
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
-            fix = "the suffix m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
+            fix = "use a unit such as Mi or Gi (m means thousandths)" if str(amount).endswith("m") else ""
             yield field_path.key(name).warning(_FRACTION_CODE, detail, fix=fix)
 
 

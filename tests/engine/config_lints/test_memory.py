@@ -138,14 +138,15 @@ def test_the_static_policy_needs_reserved_memory() -> None:
 
 def test_reserved_memory_alone_keeps_nothing_from_pods() -> None:
     """``reservedMemory`` divides among the nodes what other settings reserve."""
-    unequal = error(
-        "unequal",
-        "reservedMemory adds up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
-        expected="0",
-        detected="1Gi",
-        fix=f"subtract 1Gi; {SPLIT}",
-    )
-    assert lints((0, {"memory": "1Gi"})) == [unequal, NONE_KEPT]
+    assert lints((0, {"memory": "1Gi"})) == [NONE_KEPT]
+
+
+def test_a_numa_node_that_the_machine_does_not_have() -> None:
+    """The kubelet names only the first thing that is wrong with ``reservedMemory``."""
+    found = lints((7, {"memory": "1Gi"}), **KEPT)
+    assert [(each.code, each.message) for each in found if each.code == "reserved-memory-node"] == [
+        ("reserved-memory-node", "this machine has no NUMA node 7")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +157,11 @@ def test_amounts_that_the_kubelet_cannot_count(written: str, expected: str) -> N
     """To the kubelet ``1.5Gi`` is not a whole number of bytes, and ``1000Ti`` is too long."""
     found = [lint for lint in lints((1, {"memory": written}), **KEPT) if "inexact" in lint.code]
     amount = Quantity.parse(written)
+    shown = "" if str(amount) == expected else f" ({amount})"
     assert found == [
         error(
             "inexact",
-            f"the kubelet cannot count the memory of NUMA node 1 ({amount}): {INEXACT}",
+            f"the kubelet cannot count the memory of NUMA node 1{shown}: {INEXACT}",
             expected=expected,
             fix=f"set {expected}" if expected else "",
         )

@@ -304,8 +304,8 @@ CASES = [
         'bad value for option "scale-delay-time": time: unknown unit "x" in duration "5x"',
         expected="a duration from 0s to 10s",
         detected="5x",
-        fix='set scale-delay-time: "500ms", and set featureGates: '
-        "{InPlacePodVerticalScalingExclusiveCPUs: true}",
+        fix="set featureGates: {InPlacePodVerticalScalingExclusiveCPUs: true}, and "
+        'set scale-delay-time: "500ms"',
     ),
     Case(
         "gate-unverified",

@@ -325,7 +325,21 @@ def test_default_amounts_are_explained(minor: int, pod_level: str, hint: str) ->
             ["set limits.cpu: 3, or requests.cpu: 2"],
         ),
         ("{requests: {cpu: 1}}", "{requests: {cpu: 2}}", ["set requests.cpu: 2"]),
-        ("{limits: {cpu: 2}}", "{limits: {cpu: 3}, requests: {cpu: 1}}", ["set limits.cpu: 2"]),
+        (
+            "{limits: {cpu: 2}}",
+            "{limits: {cpu: 3}, requests: {cpu: 1}}",
+            ["set limits.cpu: 2, or 3 in spec.resources"],
+        ),
+        (
+            "{limits: {cpu: 2}}",
+            "{limits: {cpu: 4}, requests: {cpu: 3}}",
+            ["set limits.cpu: 3", "set limits.cpu: 4 in spec.resources"],
+        ),
+        (
+            "{limits: {cpu: 2}, requests: {cpu: 3}}",
+            "{requests: {cpu: 3}}",
+            ["set limits.cpu: 3"],
+        ),
         ("{limits: {memory: 1Gi}}", "{requests: {memory: 2Gi}}", ["set limits.memory: 2Gi"]),
         (
             "",
@@ -333,7 +347,15 @@ def test_default_amounts_are_explained(minor: int, pod_level: str, hint: str) ->
             ["set requests.hugepages-2Mi: 4Mi"],
         ),
     ],
-    ids=["below a request", "below the containers", "above the pod", "a default", "huge pages"],
+    ids=[
+        "below a request",
+        "below the containers",
+        "above the pod",
+        "request above the pod",
+        "pod below both",
+        "a default",
+        "huge pages",
+    ],
 )
 def test_amounts_that_exclude_each_other_have_a_fix(pod_level: str, container: str, fixes: list[str]) -> None:
     own = f"resources: {pod_level}, " if pod_level else ""

@@ -40,7 +40,8 @@ PLACEHOLDERS = {
     "OBJECTS": "the NodeResourceTopologies (kubectl get noderesourcetopologies -o json)",
     "FILE": "the devices of the node (cpuctl topology devices drafts it)",
     "VERSION": "a kubelet version, such as 1.36",
-    "N": "the new number of CPUs",
+    "RESOURCE": "cpu or memory",
+    "N": "the new request, such as 4 or 2Gi",
 }
 """What stands for a name or a file in a command, in the order in which it is explained."""
 

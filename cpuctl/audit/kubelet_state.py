@@ -119,17 +119,21 @@ def check_reserved(snapshot: NodeSnapshot) -> Iterator[Finding]:
     for uid, containers in state.entries.items():
         for name, cpus in containers.items():
             if taken := cpus & reserved:
-                yield _reserved(f"{snapshot.pod_name(uid)}/{name}", taken, "it has them exclusively")
+                message = f"{are(taken)} reserved for the system, but it has them exclusively"
+                yield _reserved(f"{snapshot.pod_name(uid)}/{name}", taken, message)
     if snapshot.configured.strict_reservation and (taken := state.default_cpu_set & reserved):
-        yield _reserved("shared pool", taken, "strict-cpu-reservation keeps them free")
+        message = (
+            f"contains the reserved {named(taken)}: with strict-cpu-reservation the kubelet would not start"
+        )
+        yield _reserved("shared pool", taken, message)
 
 
-def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
+def _reserved(subject: str, taken: CPUSet, message: str) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="reserved-in-use",
         place=NodePart(subject),
-        message=f"{are(taken)} reserved for the system, but {why}",
+        message=message,
         expected="no reserved CPU",
         detected=str(taken),
         fix=REPAIR,

@@ -78,9 +78,14 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
     )
 
 
+_NO_STATE = "none, as on a fresh node"
+"""How the source of an empty state ends."""
+
+
 def starts_first(plan: PlanningHeader) -> bool:
     """Return whether a plan is for a node whose kubelet has not written a state file yet."""
-    return "state" not in plan and "runningPods" not in plan["sources"]
+    state = plan["sources"].get("state", {"value": _NO_STATE})["value"]
+    return "state" not in plan and state.endswith(_NO_STATE) and "runningPods" not in plan["sources"]
 
 
 def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False, is_new: bool = False) -> str:

@@ -177,7 +177,7 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
                 yield Untrue(severity, code, place, message, str(real), str(stated))
     for name in resources:
         if name not in unknown:
-            message = "the object lists it, but the node does not have it"
+            message = "the object lists it, but an exporter would not publish it"
             place = ObjectPart(now.name, name)
             yield Untrue(Severity.ERROR, "other-zones", place, message, detected=name)
 

@@ -145,10 +145,12 @@ ADMISSION = (
         code="memory-group",
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] preferred hint violates NUMA node allocation", since=32),),
-        meaning="the hint includes a NUMA node that another pod uses alone or together with other nodes; "
+        meaning="the hint includes a NUMA node that another container, of this or another pod, uses alone or "
+        "together with other nodes; "
         "from 1.32 on, the Memory Manager rejects overlapping sets (KEP-1769); earlier kubelets admit the "
         "pod",
-        fix="request less memory than one NUMA node has, or move the pod that uses the node",
+        fix="request less memory than one NUMA node has, use topologyManagerScope: pod if it is a "
+        "container of the same pod, or move the pod that uses the node",
         commands=(EXPLAIN_AMONG, f"{PLAN} --compare 1.31 1.32"),
     ),
     Message(
@@ -172,7 +174,9 @@ ADMISSION = (
                 36,
             ),
         ),
-        meaning="the resource managers cannot allocate what the pod requests in spec.resources (KEP-5526)",
+        meaning="the resource managers cannot allocate what the pod requests in spec.resources (KEP-5526), "
+        "or containers with amounts of their own leave nothing of it to the others",
+        fix="request less, or request more in spec.resources than the containers together",
         commands=(EXPLAIN,),
     ),
     Message(
@@ -201,7 +205,8 @@ ADMISSION = (
             ),
         ),
         meaning="the device plugin has fewer free and healthy devices than the container requests",
-        fix="check that the device plugin is running and its devices are healthy",
+        fix="request fewer, move a pod that has such devices to another node, or check that the device "
+        "plugin is running and its devices are healthy",
         commands=(f"{EXPLAIN} --devices FILE",),
     ),
     Message(
@@ -266,8 +271,8 @@ ADMISSION = (
             ),
             Text("OutOfpods"),
         ),
-        meaning="the node already runs as many pods as maxPods allows",
-        fix="move a pod to another node, or raise maxPods",
+        meaning="the node already runs as many pods as maxPods, or podsPerCore times its CPUs, allows",
+        fix="move a pod to another node, or raise maxPods (and podsPerCore, if it is set)",
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG",),
     ),
     Message(

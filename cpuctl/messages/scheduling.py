@@ -41,8 +41,9 @@ SCHEDULING = (
         code="too-many-pods-scheduled",
         speaker=Speaker.SCHEDULER,
         texts=(Text("Too many pods"), Text("Insufficient pods")),
-        meaning="the node already has as many pods as its kubelet's maxPods allows",
-        fix="move pods to another node, or raise maxPods",
+        meaning="the node already has as many pods as its kubelet's maxPods, or podsPerCore times its CPUs, "
+        "allows",
+        fix="move pods to another node, or raise maxPods (and podsPerCore, if it is set)",
         commands=(_FLEET, "cpuctl config show -m NODE --kubelet-config CONFIG"),
         evidence=rf"\d Too many pods|^\W*Too many pods\W*$|{_UNSCHEDULED}",
     ),

@@ -206,7 +206,10 @@ def test_a_fix_of_all_findings_is_shown_once(threads: int, deleted: str, verify:
     words = ("fine", "-m", f"synthetic:2s2n4c{threads}t,mem=3Gi", *NODE[2:], *V36)
     assert len({each["fix"] for each in answer(verify(*words, "-o", "json"))["findings"]}) == 1
     first, command = verify(*words).out.partition("\nNext, to repair the state files: ")[2].splitlines()[:2]
-    assert first == f"drain the node and delete {deleted}, or remove {DB} from the node, then"
+    assert (
+        first
+        == f"drain the node and delete {deleted}, or remove {DB} from the node, list its pods again, then"
+    )
     assert command.startswith("  cpuctl checkpoint repair fine ")
 
 
@@ -485,7 +488,8 @@ def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/hybrid-8-numa/node.tar.xz"
     machine = ("-m", "synthetic:1s1n8c1t,mem=8Gi", "--kubelet-version", "1.36")
     answer = cpuctl("checkpoint", "verify", node, *machine, *STATIC, "-q").out
-    first = "repair the state files: remove a pod that has exclusive CPUs from the node, then\n"
+    removal = "remove a pod that has exclusive CPUs from the node, list its pods again, then"
+    first = f"repair the state files: {removal}\n"
     repair, meaning = answer.partition(first)[2].splitlines()[:2]
     assert repair.startswith(f"  cpuctl checkpoint repair {node} -m {machine[1]} ")
     assert repair.endswith(" --pods FILE")

@@ -467,3 +467,18 @@ def test_replicas_get_the_largest_request_even_if_less_does_not_fit(cpuctl: Cpuc
     assert [[each["after"] for each in amounts] for amounts in found] == [["12"]]
     assert cpuctl("plan", *words, "-T", "a=12/12,64Mi x3").code == 0
     assert cpuctl("plan", *words, "-T", "a=8/8,64Mi x3").code == 3
+
+
+def test_the_option_for_reserved_cpus_is_for_a_node_that_has_state_files(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """With its state files, the kubelet would not start with this option until they are repaired."""
+    node = (*NODE, *arguments(STATIC), "--kubelet-version", "1.34")
+    state = str(tmp_path / "s")
+    assert cpuctl("plan", *node, *pods(a="3/3,4Gi"), "--write-state", state).code == 0
+    shown = {
+        files: " ".join(cpuctl("explain", *node, "--state", files, "-T", "be=1/2,1Gi").out.split())
+        for files in (state, "none")
+    }
+    assert "run cpuctl checkpoint repair, and start the kubelet again" in shown[state]
+    assert "before the kubelet first starts" in shown["none"]

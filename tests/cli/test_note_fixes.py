@@ -98,6 +98,9 @@ NOTED = [
     Reported({"kubeReserved": {"memory": "500m"}}),
     Reported(STATIC),
     Reported({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}),
+    Reported(
+        {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}, "systemReservedCgroup": "/system.slice"}
+    ),
     Reported(STATIC, "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"),
     Reported(STATIC | {"reservedSystemCPUs": "0,32"}, f"{WHOLE},isolated=1-8+32"),
     Reported(STATIC, "synthetic:1s1n4c2t,offline=3,mem=8Gi"),

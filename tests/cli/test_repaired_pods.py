@@ -106,8 +106,10 @@ def test_pods_are_placed_as_far_as_there_is_room(tmp_path: Path, cpuctl: Cpuctl)
 def test_pods_that_fit_only_on_an_empty_node_are_said_to(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A repair keeps what other pods hold; on an empty node, all get their CPUs again."""
     held = {"a": "1,9", "b": "4,12", "c": "16-23"}
-    removed = "remove shop/c from the node, and repair again with the new list: the other pods stay"
-    drained = "drain the node and delete its state files: then all running pods fit"
+    removed = (
+        "remove shop/c from the node, and repair again with a new list of its pods (the other pods stay)"
+    )
+    drained = "drain the node and delete its state files (then all running pods fit)"
     for last, fix in ((8, f"{removed}, or {drained}"), (10, removed)):
         answer = repaired(tmp_path, cpuctl, held, {"a": 2, "b": 2, "c": last})
         assert rejected(answer) == {"shop/c": fix}
@@ -119,4 +121,6 @@ def test_the_pod_to_remove_is_the_one_without_which_most_others_stay(tmp_path: P
     answer = repaired(
         tmp_path, cpuctl, held, {"a": 2, "b": 7, "c": 5}, "synthetic:2s2n8c1t,offline=6+7+14+15"
     )
-    assert answer["files"][0]["fix"].startswith("remove shop/b from the node, then cpuctl checkpoint repair")
+    assert answer["files"][0]["fix"].startswith(
+        "remove shop/b from the node, list its pods again, then cpuctl checkpoint repair"
+    )

@@ -54,7 +54,7 @@ def test_outdated_statements_about_a_node() -> None:
         "node-0 memory: the object does not list it",
         "node-1 memory: the object does not list it",
     ]
-    assert "node-0 memory: the object lists it, but the node does not have it" in texts(now, bare)
+    assert "node-0 memory: the object lists it, but an exporter would not publish it" in texts(now, bare)
     other = now._replace(attributes=(("nodeTopologyPodsFingerprint", "pfp0v001"), *now.attributes[1:]))
     assert texts(other, now) == [
         "nodeTopologyPodsFingerprint: the pods that were running then differ from those known now"

@@ -23,7 +23,7 @@ CPU_SETTINGS = "reservedSystemCPUs, kubeReserved, systemReserved"
             "OutOfhugepages-2Mi",
             f"{MOVE}request fewer huge pages, or allocate more hugepages-2Mi on the node",
         ),
-        ("OutOfpods", f"{MOVE}or raise maxPods"),
+        ("OutOfpods", f"{MOVE}or raise maxPods (and podsPerCore, if it is set)"),
         (
             "OutOfexample.com/nic",
             f"{MOVE}request less, or check that the device plugin of example.com/nic is running",

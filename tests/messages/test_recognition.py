@@ -269,7 +269,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         ("spec: Forbidden: pod updates may not change fields other than `spec.x`", ["pod-immutable"]),
         (
             "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
-            ["resize-rejected"],
+            ["resize-removal"],
         ),
         (
             'kubelet[7]: "command failed" err="failed to run Kubelet: invalid configuration: x"',

@@ -317,7 +317,8 @@ def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfigurat
     """
     if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
         # No list of CPUs is accepted beside these groups.
-        return what if _groups(loaded) else f"{what}; {_by_list(reservable)}"
+        by_list = f"set {RESERVED} (a list such as 0), "
+        return what.replace(by_list, "set ") if _groups(loaded) else f"{what}; {_by_list(reservable)}"
     if _OFFLINE not in text:
         return ""
     online, kept = reservable.online, reservable.kept

@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import Picked
 from cpuctl.golang.text import GoError
-from cpuctl.phrases import named
+from cpuctl.phrases import are, named
 from cpuctl.quantity import Quantity
 
 _RESERVED = ("kubeReserved", "systemReserved")
@@ -76,7 +76,7 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
                 code="isolated-in-shared-pool",
                 place=("cpuManagerPolicy",),
                 detected=str(shared),
-                message=f"CPUs {shared} are isolated ({why}), and the kernel does not balance threads "
+                message=f"{are(shared)} isolated ({why}), and the kernel does not balance threads "
                 f"across them: {who}{exclusive}",
                 fix=f"{fix}; containers that pin their own threads are not affected",
             )
@@ -86,7 +86,7 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
             code="nohz-in-shared-pool",
             place=("cpuManagerPolicy",),
             detected=str(ticking),
-            message=f"CPUs {ticking} are nohz_full: {who}, and where several threads share a CPU the tick "
+            message=f"{are(ticking)} nohz_full: {who}, and where several threads share a CPU the tick "
             "keeps running, while every system call costs more",
         )
 

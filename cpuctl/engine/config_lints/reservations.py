@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import STRICT_RESERVATION
@@ -66,7 +68,7 @@ def _setting(subject: LintSubject) -> tuple[str, ...]:
 def _split_cores(
     subject: LintSubject, topology: CPUTopology, reserved: int, setting: tuple[str, ...]
 ) -> Iterator[Lint]:
-    split = _parts(topology.cores.values(), reserved)
+    split, count = _parts(topology.cores.values(), reserved)
     if not split:
         return
     left, whole = split & ~reserved, reserved | split
@@ -76,15 +78,19 @@ def _split_cores(
     core = "performance core" if hybrid else "core"
     # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
-    by_count = "" if setting == (_CPUS,) else f", or reserve {whole.bit_count()} CPUs in total"
+    by_list, by_count = f"set {_CPUS}: {CPUSet(whole)}", f"reserve {whole.bit_count()} CPUs in total"
+    fix = by_list if setting == (_CPUS,) else f"{by_list}, or {by_count}"
+    if subject.config.kube_reserved_cgroup or subject.config.system_reserved_cgroup:
+        # No list of CPUs is accepted beside these groups.
+        fix = by_count
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-splits-p-core" if hybrid else "reserved-splits-core",
         place=setting,
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
-        message=_share(CPUSet(reserved & split), f"a {core}", f"{core}s", CPUSet(left)),
-        fix=f"set {_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
+        message=_share(CPUSet(reserved & split), count, f"a {core}", f"{core}s", CPUSet(left)),
+        fix=fix if advised else "",
     )
 
 
@@ -92,11 +98,11 @@ def _split_caches(
     topology: CPUTopology, reserved: int, setting: tuple[str, ...], *, wanted: bool
 ) -> Iterator[Lint]:
     caches = topology.uncore_caches.values()
-    split = _parts(caches, reserved)
+    split, count = _parts(caches, reserved)
     if not split or len(caches) == 1:
         return
     effect = ", so no container can get the whole cache" if wanted else ""
-    shared = _share(CPUSet(reserved & split), "an L3 cache", "L3 caches", CPUSet(split & ~reserved))
+    shared = _share(CPUSet(reserved & split), count, "an L3 cache", "L3 caches", CPUSet(split & ~reserved))
     yield Lint(
         severity=Severity.WARNING if wanted else Severity.NOTE,
         code="reserved-splits-l3",
@@ -106,19 +112,16 @@ def _split_caches(
     )
 
 
-def _share(cpus: CPUSet, one: str, several: str, others: CPUSet) -> str:
-    share = f"share {several}" if len(cpus) > 1 else f"shares {one}"
+def _share(cpus: CPUSet, groups: int, one: str, several: str, others: CPUSet) -> str:
+    share = f"share {several}" if groups > 1 else f"share{'s' if len(cpus) == 1 else ''} {one}"
     are = "are" if len(others) > 1 else "is"
     return f"reserved {named(cpus)} {share} with {named(others)}, which {are} for pods"
 
 
-def _parts(groups: Iterable[int], reserved: int) -> int:
-    """Combine the groups of CPUs that are only partly reserved."""
-    joined = 0
-    for group in groups:
-        if group & reserved and group & ~reserved:
-            joined |= group
-    return joined
+def _parts(groups: Iterable[int], reserved: int) -> tuple[int, int]:
+    """Combine the groups of CPUs that are only partly reserved, and count them."""
+    parts = [group for group in groups if group & reserved and group & ~reserved]
+    return reduce(or_, parts, 0), len(parts)
 
 
 _MEMORY = ("reservedMemory",)
@@ -235,7 +238,7 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
                 detected=str(_bytes(reserved)),
                 message=f"reserved memory and huge pages take {short} more than NUMA node {node.id} has"
                 ": the kubelet starts, and continues with values that have wrapped around",
-                fix=f"reserve less on that node; {_RESERVE}",
+                fix=f"allocate fewer huge pages on that node, or reserve less there; {_RESERVE}",
             )
 
 

@@ -284,8 +284,8 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 "held-twice",
                 StatePlace(CPU_FILE, *held.owner),
                 f"CPUs {both} of {subject.owners.name(*held.owner)} are also held by "
-                f"another container of the pod, which {_UNSEEN}",
-                fix=f"{REMOVE}: which entry is correct is unknown",
+                f"another container of the pod, which {_UNSEEN}; which entry is correct is unknown",
+                fix=REMOVE,
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
 

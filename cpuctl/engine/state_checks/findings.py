@@ -12,9 +12,10 @@ from cpuctl.records import Record
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 EXPLAIN = "cpuctl explain"
-REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
+REPAIR_ANEW = f"list its pods again, then {REPAIR_WITH_PODS}"
+REMOVE = f"remove this pod from the node, {REPAIR_ANEW}"
 SOME_POD = "a pod that has exclusive CPUs"
-REMOVE_ONE = f"remove {SOME_POD} from the node, then {REPAIR_WITH_PODS}"
+REMOVE_ONE = f"remove {SOME_POD} from the node, {REPAIR_ANEW}"
 """While a kubelet is down, a pod's entries stay in its files even if the pod is removed."""
 
 MAX_SIMILAR = 50

@@ -11,7 +11,13 @@ from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restore
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, free_in
 from cpuctl.engine.state_checks.fewest_pods import fewest_pods
-from cpuctl.engine.state_checks.findings import REMOVE, REPAIR_WITH_PODS, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import (
+    REMOVE,
+    REPAIR_ANEW,
+    REPAIR_WITH_PODS,
+    StateFinding,
+    StatePlace,
+)
 from cpuctl.engine.state_checks.owners import Owners, kept
 from cpuctl.phrases import all_of, byte_text, few
 from cpuctl.quantity import Format, Quantity
@@ -161,7 +167,7 @@ def _removal(removed: Sequence[str], owners: Owners) -> str:
     if len(removed) > _NAMED:
         return ""
     names = all_of([owners.name(uid) for uid in removed]) if removed else "the pods that do not fit"
-    return f"remove {names} from the node, then {REPAIR_WITH_PODS}"
+    return f"remove {names} from the node, {REPAIR_ANEW}"
 
 
 def _enough(misfits: Sequence[UnplacedBlock], removed: Sequence[str], owners: Owners) -> str:

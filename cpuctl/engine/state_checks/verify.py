@@ -278,7 +278,8 @@ class _Look(Record):
         if policy is not None and node is not None:
             due = partial(exclusive_cpus, node)
             yield from due_findings(file.state, self.owners, due, self.admitted)
-            yield from self._moving_pods(subject, node)
+            if not isinstance(file.read, UnreadableState):
+                yield from self._moving_pods(subject, node)
 
     def _of_memory(self) -> Iterator[StateFinding]:
         file = self.found.memory

@@ -64,7 +64,9 @@ def _kept(how: FileRepair, verdict: StateVerdict) -> StateVerdict:
     if not verdict.rejected:
         return verdict
     names = pods_in_the_way(how, verdict.rejected)
-    removed = f"remove {names} from the node, and repair again with the new list: the other pods stay"
+    removed = (
+        f"remove {names} from the node, and repair again with a new list of its pods (the other pods stay)"
+    )
     fix = ", or ".join(filter(None, (removed if names else "", _draining(how.case))))
     # One fix is for all of them: only the first one says so.
     fixes = chain((fix,), repeat(""))
@@ -77,7 +79,7 @@ def _kept(how: FileRepair, verdict: StateVerdict) -> StateVerdict:
 def _draining(case: CheckpointCase) -> str:
     empty = replace(case, states=(), answers=None).verdict()
     all_fit = empty.starts and not empty.rejected and not empty.overlaps
-    return f"{DRAIN_ALL}: then all running pods fit" if all_fit else ""
+    return f"{DRAIN_ALL} (then all running pods fit)" if all_fit else ""
 
 
 def _with_all(change: FileChange) -> FileChange:

@@ -176,7 +176,7 @@ def test_more_than_a_node_has() -> None:
             " starts, and continues with values that have wrapped around",
             expected="3Gi",
             detected="3100Mi",
-            fix=f"reserve less on that node; {SPLIT}",
+            fix=f"allocate fewer huge pages on that node, or reserve less there; {SPLIT}",
         )
     ]
 

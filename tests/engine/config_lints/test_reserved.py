@@ -126,7 +126,7 @@ def test_split_caches_matter_if_an_option_aligns_by_cache(
             severity=severity,
             code="reserved-splits-l3",
             place=("reservedSystemCPUs",),
-            message=f"reserved CPUs 0,32 share L3 caches with CPUs 1-15,33-47, which are for pods{effect}",
+            message=f"reserved CPUs 0,32 share an L3 cache with CPUs 1-15,33-47, which are for pods{effect}",
             detected="0,32",
         )
     ]

@@ -89,7 +89,8 @@ CASES = [
                 "itself, and then does not start with its own file again (kubernetes issue 141196)",
                 expected="at least one CPU",
                 detected="none",
-                fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR} --pods FILE",
+                fix="remove a pod that has exclusive CPUs from the node, list its pods again, then "
+                f"{REPAIR} --pods FILE",
             ),
         ),
     ),

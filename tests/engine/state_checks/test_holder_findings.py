@@ -157,8 +157,8 @@ def inside(which: str, name: str) -> StateFinding:
     return cpu_warning(
         code="held-twice",
         message=f"CPUs {which} of shop/{DB}/{name} are also held by another container of the pod, which the "
-        "kubelet does not notice",
-        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: which entry is correct is unknown",
+        "kubelet does not notice; which entry is correct is unknown",
+        fix=f"remove this pod from the node, list its pods again, then {REPAIR} --pods FILE",
         pod_uid=DB,
         container=name,
     )

@@ -60,7 +60,7 @@ def misfit(message: str, container: str = "c") -> StateFinding:
         code="memory-misfit",
         place=StatePlace("memory_manager_state", "p", container),
         message=message,
-        fix=f"remove this pod from the node, then {REPAIR} --pods FILE",
+        fix=f"remove this pod from the node, list its pods again, then {REPAIR} --pods FILE",
     )
 
 
@@ -141,7 +141,7 @@ def test_memory_that_several_pods_hold_is_missing_once() -> None:
         code="memory-misfit",
         place=StatePlace("memory_manager_state"),
         message=f"pods hold 2Gi more memory on NUMA node 1 than there is for pods: {held_by}",
-        fix=f"remove q from the node, then {REPAIR} --pods FILE",
+        fix=f"remove q from the node, list its pods again, then {REPAIR} --pods FILE",
     )
 
 

@@ -21,7 +21,7 @@ def again(who: str, uid: str, which: str) -> StateFinding:
         message=f"{who} holds CPUs {which} as a whole: this kubelet assigns it others when it starts, "
         "or rejects it, and these are then lost (kubernetes issue 140989; "
         f"{RESTARTS})",
-        fix="remove this pod from the node, then cpuctl checkpoint repair --pods FILE",
+        fix="remove this pod from the node, list its pods again, then cpuctl checkpoint repair --pods FILE",
         pod_uid=uid,
     )
 

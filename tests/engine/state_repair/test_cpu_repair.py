@@ -165,5 +165,8 @@ def test_the_reason_is_reported_if_there_is_no_repair(
     entries: dict[str, dict[str, str]], options: dict[str, bool], reason: str
 ) -> None:
     result = repair(entries, options=options)
-    advice = "remove a pod that has exclusive CPUs from the node, then cpuctl checkpoint repair --pods FILE"
+    advice = (
+        "remove a pod that has exclusive CPUs from the node, list its pods again, then "
+        "cpuctl checkpoint repair --pods FILE"
+    )
     assert result == NotRepaired(reason, advice)

@@ -240,7 +240,8 @@ DRAIN = "drain the node and delete the file"
 
 
 def remove(who: str) -> str:
-    return f"{DRAIN}, or remove {who} from the node, then cpuctl checkpoint repair --pods FILE"
+    removed = f"remove {who} from the node, list its pods again"
+    return f"{DRAIN}, or {removed}, then cpuctl checkpoint repair --pods FILE"
 
 
 TOO_LITTLE = "9Gi of memory on NUMA node 1 of shop/p/a: not enough free"

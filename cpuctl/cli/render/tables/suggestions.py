@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Column, Lines, Table, copies_cells, next_line
 from cpuctl.cpuset import CPUSet
-from cpuctl.phrases import all_of, byte_text, counted, few, named
+from cpuctl.phrases import all_of, any_of, byte_text, counted, few, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import PlacedContainer
@@ -152,7 +152,7 @@ def _without_success(search: Search, wanted: str) -> str:
         return f"not {wanted} in {counted(search['runs'], 'run')}"
     runs = counted(search["runs"], "run")
     if settings := search["notStarted"]:
-        unstarted = f"with {few(settings)}, the kubelet would not start until its state files are repaired"
+        unstarted = f"with {any_of(settings)}, the kubelet would not start until its state files are repaired"
         return f"not {wanted} (tried all others{but}; {runs}); {unstarted}"
     return f"never {wanted} (tried all{but}; {runs})"
 

@@ -362,8 +362,7 @@ class Node:
             "delete the state files": self._delete_files,
             NO_POD_LEFT: self._delete_files,
         }
-        # Removing a pod lists the others again.
-        step = step.removesuffix(", list its pods again")
+        step = step.removesuffix(", list its pods again")  # as the removal of a pod does
         if step in steps:
             steps[step]()
         elif step.startswith("cpuctl explain "):

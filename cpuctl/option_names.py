@@ -49,6 +49,8 @@ YES: Final = "--yes"
 
 NO_STATE: Final = "none"
 """The value of STATE for a node without state files, although it has some."""
+EMPTY_STATE: Final = "none, as on a fresh node"
+"""What answers name as the source of a state without files, with the reason behind it."""
 
 FORMER_NAMES = (
     ("--memory", NUMA_MEMORY),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.option_names import EMPTY_STATE
 from cpuctl.phrases import all_of, counted, named
 
 if TYPE_CHECKING:
@@ -78,14 +79,11 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
     )
 
 
-_NO_STATE = "none, as on a fresh node"
-"""How the source of an empty state ends."""
-
-
 def starts_first(plan: PlanningHeader) -> bool:
     """Return whether a plan is for a node whose kubelet has not written a state file yet."""
-    state = plan["sources"].get("state", {"value": _NO_STATE})["value"]
-    return "state" not in plan and state.endswith(_NO_STATE) and "runningPods" not in plan["sources"]
+    sources = plan["sources"]
+    has_files = "state" in sources and EMPTY_STATE not in sources["state"]["value"]
+    return "state" not in plan and not has_files and "runningPods" not in sources
 
 
 def shared_sentence(shared: str, reserved: str, *, is_strict: bool = False, is_new: bool = False) -> str:

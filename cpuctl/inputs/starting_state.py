@@ -13,7 +13,7 @@ from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.inputs.pods import as_granted, load_listed, load_pod_names, rules_of_pods, running_pods
 from cpuctl.inputs.sources import Sources
-from cpuctl.option_names import NO_STATE, STATE
+from cpuctl.option_names import EMPTY_STATE, NO_STATE, STATE
 from cpuctl.phrases import few, named
 from cpuctl.records import Record, replace
 from cpuctl.state_names import (
@@ -48,8 +48,7 @@ ALLOCATED_AGAIN = (
     "at a time"
 )
 """What is assumed about running pods without state files."""
-EMPTY = "none, as on a fresh node"
-_FRESH = f"{EMPTY}; the state files of this node are not used"
+_FRESH = f"{EMPTY_STATE}; the state files of this node are not used"
 
 
 class StartingState(Record):
@@ -127,7 +126,7 @@ def load_starting_state(
     """
     if name == NO_STATE:
         texts: dict[StateFileName, str] = {}
-        sources.add("state", EMPTY, "given")
+        sources.add("state", EMPTY_STATE, "given")
     else:
         texts = given_texts(name, sources, read) if name else _own_texts(machine, kubelet, sources)
     if name not in ("", NO_STATE) and CPU_FILE not in texts:
@@ -223,7 +222,7 @@ def given_texts(
     states = named_states(name, StatePlace()) if read is None else read
     found = {state.file_name: state for state in states}
     if CPU_FILE not in found:
-        sources.add("state", f"no {CPU_FILE} in {name}: none, as on a fresh node", "given")
+        sources.add("state", f"no {CPU_FILE} in {name}: {EMPTY_STATE}", "given")
     for kind in (CPU_FILE, MEMORY_FILE):
         if kind in found:
             sources.add(_source(kind), found[kind].source, "given")
@@ -259,7 +258,7 @@ def _live_texts(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> d
         if state.file_name in (CPU_FILE, MEMORY_FILE):
             sources.add(_source(state.file_name), state.source, "live")
     if CPU_FILE not in texts:
-        sources.add("state", f"{EMPTY}, because there is no {directory}/{CPU_FILE}", "default")
+        sources.add("state", f"{EMPTY_STATE}, because there is no {directory}/{CPU_FILE}", "default")
     return texts
 
 
@@ -278,7 +277,11 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
         elif problem := machine.files.in_the_way(path):
             raise InputError(problem, where=f"{machine.origin}: /{path}")
     if machine.gathered and CPU_FILE not in texts:
-        sources.add("state", f"{EMPTY}, because {machine.gathered.what} has no {CPU_FILE}", "default")
+        sources.add(
+            "state",
+            f"{EMPTY_STATE}, because {machine.gathered.what} has no {CPU_FILE}",
+            "default",
+        )
     return texts
 
 

@@ -97,11 +97,10 @@ def states_of_node(
 
     If they are not read, the text says so and names the command that does; otherwise it is empty.
     """
-    from cpuctl.inputs.starting_state import EMPTY
     from cpuctl.inputs.state_files import StatePlace, read_states
 
     if name == option_names.NO_STATE:
-        sources.add("state", EMPTY, "given")
+        sources.add("state", option_names.EMPTY_STATE, "given")
         return (), ""
     if name:
         return read_states(name, StatePlace(machine=source), sources), ""

@@ -218,13 +218,16 @@ class _Work:
         """
         usable = CPUSet(policy.allocatable)
         for uid in sorted(self.state.entries.keys() - self.state.pod_entries.keys()):
-            dues = {name: self._due(uid, name) for name in self.state.entries[uid]}
-            if all(due is None or len(self.state.entries[uid][name]) <= due for name, due in dues.items()):
+            too_many = [
+                (name, cpus, due)
+                for name, cpus in sorted(self.state.entries[uid].items())
+                if (due := self._due(uid, name)) is not None and len(cpus) > due
+            ]
+            if not too_many:
                 continue
             others = union(held.cpus for held in holders(self.state) if held.uid != uid)
-            for name, cpus in sorted(self.state.entries[uid].items()):
-                due = dues[name]
-                if due is None or len(cpus) <= due or (cpus.isdisjoint(others) and cpus <= usable):
+            for name, cpus, due in too_many:
+                if cpus.isdisjoint(others) and cpus <= usable:
                     continue
                 own = union(held for other, held in self.state.entries[uid].items() if other != name)
                 promised = self.state.baselines.get(uid, {}).get(name, CPUSet())

@@ -146,9 +146,8 @@ ADMISSION = (
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] preferred hint violates NUMA node allocation", since=32),),
         meaning="the hint includes a NUMA node that another container, of this or another pod, uses alone or "
-        "together with other nodes; "
-        "from 1.32 on, the Memory Manager rejects overlapping sets (KEP-1769); earlier kubelets admit the "
-        "pod",
+        "together with other nodes; from 1.32 on, the Memory Manager rejects overlapping sets (KEP-1769); "
+        "earlier kubelets admit the pod",
         fix="request less memory than one NUMA node has, use topologyManagerScope: pod if it is a "
         "container of the same pod, or move the pod that uses the node",
         commands=(EXPLAIN_AMONG, f"{PLAN} --compare 1.31 1.32"),

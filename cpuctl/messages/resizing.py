@@ -9,8 +9,10 @@ from __future__ import annotations
 from cpuctl.messages.admission import NOT_ENOUGH
 from cpuctl.messages.message import Message, Speaker, Text
 
-_RESIZE = "cpuctl resize --pods RUNNING --set {pod}:RESOURCE=N -m NODE --kubelet-config CONFIG"
-_RESIZE_CPUS, _RESIZE_MEMORY = _RESIZE.replace("RESOURCE", "cpu"), _RESIZE.replace("RESOURCE", "memory")
+_RESIZE, _RESIZE_CPUS, _RESIZE_MEMORY = (
+    f"cpuctl resize --pods RUNNING --set {{pod}}:{resource}=N -m NODE --kubelet-config CONFIG"
+    for resource in ("RESOURCE", "cpu", "memory")
+)
 
 RESIZING = (
     Message(

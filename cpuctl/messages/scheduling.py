@@ -9,7 +9,10 @@ from __future__ import annotations
 from cpuctl.messages.fixes import for_resource
 from cpuctl.messages.message import Message, Speaker, Text
 
-_FLEET = "cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f PODS"
+_FLEET, _FLEET_AND_CLAIMS = (
+    f"cpuctl fleet plan RECORDINGS --nodes NODES --pods ALL_PODS -f {pods}"
+    for pods in ("PODS", "PODS_AND_CLAIMS")
+)
 _CLAIMS = "cpuctl explain {pod} -f PODS_AND_CLAIMS -m NODE"
 _PLUGIN = f"{_FLEET} --scheduler-plugin noderesourcetopologymatch"
 
@@ -64,7 +67,7 @@ SCHEDULING = (
         meaning="the node has no free devices that satisfy all resource claims of the pod together, or "
         "one of its claims is already allocated on another node",
         fix="request less, or only what the devices of one node offer",
-        commands=(_CLAIMS, _FLEET.replace("-f PODS", "-f PODS_AND_CLAIMS")),
+        commands=(_CLAIMS, _FLEET_AND_CLAIMS),
     ),
     Message(
         code="claims-count",

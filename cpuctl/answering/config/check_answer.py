@@ -242,14 +242,9 @@ _TO_SPECIFY = {
     option_names.MEMORY: "QUANTITY",
 }
 """What decides an undetermined start if the reason names the option, and what stands for its value."""
-_TO_RESERVE = {
-    "unable to determine reserved CPU resources for static policy": (
-        'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
-        ' systemReserved: {cpu: "1"}'
-    ),
-    "unable to reserve the required amount of CPUs": "reserve fewer CPUs than the machine has",
-}
-"""What to change if the kubelet finds no CPUs to reserve."""
+_UNRESERVED = "unable to determine reserved CPU resources for static policy"
+_SHORT_OF_CPUS = "unable to reserve the required amount of CPUs"
+_BY_COUNT = 'kubeReserved: {cpu: "1"} or systemReserved: {cpu: "1"}'
 _OFFLINE = "is not a subset of online-cpus"
 _OPTIONS_OFF = 'require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled'
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
@@ -315,10 +310,15 @@ def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfigurat
 
     Of CPUs that are not online, as little as possible is changed: other CPUs may belong to running pods.
     """
-    if what := next((what for error, what in _TO_RESERVE.items() if error in text), ""):
-        # No list of CPUs is accepted beside these groups.
-        by_list = f"set {RESERVED} (a list such as 0), "
-        return what.replace(by_list, "set ") if _groups(loaded) else f"{what}; {_by_list(reservable)}"
+    # No list of CPUs is accepted beside these groups.
+    grouped = bool(_groups(loaded))
+    if _UNRESERVED in text and grouped:
+        return f"reserve CPUs: set {_BY_COUNT}"
+    if _UNRESERVED in text:
+        return f"reserve CPUs: set {RESERVED} (a list such as 0), {_BY_COUNT}; {_by_list(reservable)}"
+    if _SHORT_OF_CPUS in text:
+        what = "reserve fewer CPUs than the machine has"
+        return what if grouped else f"{what}; {_by_list(reservable)}"
     if _OFFLINE not in text:
         return ""
     online, kept = reservable.online, reservable.kept

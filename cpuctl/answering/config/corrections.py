@@ -49,10 +49,10 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             return _amount(group, signal, config.eviction_hard, _THRESHOLD)
         case ("evictionHard", signal):
             return group.renamed(signal, nearest(signal, SIGNALS), config.eviction_hard)
-        case (field,) if field in _BY_SIGNAL and not group.flag:
-            return _of_signals(config, field, error)
-        case _ if OriginKind.FLAG in (origin.kind, loaded.origin(path[0]).kind):
+        case _ if group.flag or origin.kind is OriginKind.FLAG:
             return ""
+        case (field,) if field in _BY_SIGNAL:
+            return _of_signals(config, field, error)
         case ("memorySwap", "swapBehavior"):
             given = config.swap_behavior.casefold()
             accepted = re.findall(r"\w+Swap\b", error.partition("must be one of")[2])

@@ -79,10 +79,9 @@ def _split_cores(
     # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
     by_list, by_count = f"set {_CPUS}: {CPUSet(whole)}", f"reserve {whole.bit_count()} CPUs in total"
-    fix = by_list if setting == (_CPUS,) else f"{by_list}, or {by_count}"
-    if subject.config.kube_reserved_cgroup or subject.config.system_reserved_cgroup:
-        # No list of CPUs is accepted beside these groups.
-        fix = by_count
+    # No list of CPUs is accepted beside these groups.
+    grouped = subject.config.kube_reserved_cgroup or subject.config.system_reserved_cgroup
+    either = by_list if setting == (_CPUS,) else f"{by_list}, or {by_count}"
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-splits-p-core" if hybrid else "reserved-splits-core",
@@ -90,7 +89,7 @@ def _split_cores(
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
         message=_share(CPUSet(reserved & split), count, f"a {core}", f"{core}s", CPUSet(left)),
-        fix=fix if advised else "",
+        fix=(by_count if grouped else either) if advised else "",
     )
 
 

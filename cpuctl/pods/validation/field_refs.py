@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from cpuctl.diagnostics import Component
-from cpuctl.phrases import all_of
 from cpuctl.pods.downward_api import not_found, unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.finding import FieldPath, Finding
@@ -66,7 +65,7 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
         return
     known = _OF_CPUS if name == "cpu" else _OF_BYTES
     if str(ref.divisor) not in known:
-        listed = all_of(known) if name == "cpu" else ", ".join(known)
+        listed = " and ".join(known) if name == "cpu" else ", ".join(known)
         why = f"only divisor's values {listed} are supported with the {name} resource"
         yield ref.field_path.child("divisor").invalid(_CODE, ref.resource, why)
 

@@ -206,14 +206,14 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     if finding.code != "limit-below-request" or written is None:
         return finding
     raised = finding.fix.partition(", or ")[0]
-    limit, needed = written.limits.get(name), container_requests(draft.pod).get(name, _ZERO)
     if name not in written.requests:
         # No pod may request less than its containers do.
         note = "the request defaults to the sum of the containers' requests"
         return replace(finding, note=note, fix=raised)
     if name not in written.limits:
         return replace(finding, note="the limit defaults to the sum of the containers' limits", fix=raised)
-    return replace(finding, fix=raised) if limit is not None and limit < needed else finding
+    needed = container_requests(draft.pod).get(name, _ZERO)
+    return replace(finding, fix=raised) if written.limits[name] < needed else finding
 
 
 def _check_requests(

@@ -118,6 +118,15 @@ def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
     assert codes(node) == {}
 
 
+def test_reserved_cpus_in_the_shared_pool_are_named_with_the_consequence() -> None:
+    node = clean_node()
+    allocation(node, strict_reservation=True)
+    (found,) = node.findings("reserved")
+    assert found.message == (
+        "contains the reserved CPUs 0,4: with strict-cpu-reservation the kubelet would not start"
+    )
+
+
 def test_reserved_cpus_that_a_container_has_are_reported() -> None:
     node = clean_node()
     allocation(node, reserved=CPUSet.parse("0-1"))

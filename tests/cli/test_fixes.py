@@ -105,6 +105,7 @@ CASES: list[Config] = [
     {"qosReserved": {"memory": "50"}},
     {"qosReserved": {"cpu": "50%"}},
     {"cpuManagerPolicy": "static"},
+    {"cpuManagerPolicy": "static", "systemReservedCgroup": "/system.slice"},
     {"cpuManagerPolicy": "Static", "reservedSystemCPUs": "0"},
     {"cpuManagerPolicy": "dynamic"},
     {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}},
@@ -263,6 +264,9 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"remove it$": _without_gate,
     r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
+    r"reserve CPUs: set (kubeReserved): \{(cpu): \"(1)\"\}": lambda config, field, name, count: config.update(
+        {field: {name: count}}
+    ),
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
     r"remove ([^:]+)(?:: .*)?$": _without_each,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.departures import RESTARTS
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.owners import Owners
@@ -59,3 +60,10 @@ def test_only_the_pod_scope_of_a_release_that_does_not_restore_moves_pods(
 ) -> None:
     found = verify(WHOLE, config=config, minor=minor).findings
     assert sum(each.code == "pod-allocated-again" for each in found) == count
+
+
+def test_no_pod_moves_if_the_file_cannot_be_read() -> None:
+    """Such a kubelet does not start, and reads nothing else once the file is repaired."""
+    found = verify(UnreadableState("checkpoint is corrupted"), config=PODS, whole=WHOLE).findings
+    assert "unreadable" in {each.code for each in found}
+    assert "pod-allocated-again" not in {each.code for each in found}

@@ -26,6 +26,9 @@ _VALUES = {
 """The values of policy options that are no booleans."""
 
 
+_STAGES = ("alpha", "beta")
+
+
 def for_resource(first: str) -> Callable[[Values], str]:
     """Return the function that names what helps for the ``resource`` in a message, after what helps anyway.
 
@@ -68,6 +71,26 @@ def for_option_value(values: Values) -> str:
     """Return how to write the value of a policy option that is no boolean; empty for the others."""
     name = values.get("option", "").strip('"')
     return f"set {name} to {_VALUES[name]}, in quotes" if name in _VALUES else ""
+
+
+def for_gated_option(gates: str) -> Callable[[Values], str]:
+    """Return the function that names the gate for the ``stage`` in a message; *gates* begins its name.
+
+    What it returns is empty for an unknown stage.
+    """
+
+    def fix(values: Values) -> str:
+        stage = values.get("stage", "").lower().removesuffix("-level")
+        gate = f"{gates}{stage.capitalize()}Options"
+        return f"set featureGates: {{{gate}: true}}, or remove the option" if stage in _STAGES else ""
+
+    return fix
+
+
+def for_grace_period(values: Values) -> str:
+    """Return the setting for the signal in a message; empty if it names none."""
+    signal = values.get("signal", "")
+    return f"set evictionSoftGracePeriod: {{{signal}: 1m30s}}" if signal else ""
 
 
 def for_offline_cpus(values: Values) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.messages.admission import ADMISSION, OBJECTS
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
+from cpuctl.messages.configuration import CONFIGURATION
 from cpuctl.messages.log_lines import json_object, object_name
 from cpuctl.messages.message import POD_KINDS, Message, Speaker, Text
 from cpuctl.messages.resizing import RESIZING
@@ -16,7 +17,7 @@ from cpuctl.messages.starting import STARTING
 from cpuctl.messages.state_files import STATE_FILES
 
 MESSAGES: tuple[Message, ...] = (
-    *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
+    *ADMISSION, *STARTING, *CONFIGURATION, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
 )  # fmt: skip
 """All known messages; of two that begin at the same place the more specific one is used.
 

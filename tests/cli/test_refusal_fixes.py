@@ -180,13 +180,43 @@ def test_a_member_of_a_flag_is_corrected_in_the_flag(flag: str, fix: str, fixed:
     assert " would start." in cpuctl(*words, fixed).out
 
 
-def test_the_gate_of_all_options_is_proposed_before_their_removal(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    (tmp_path / "k.yaml").write_text(
-        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
-        'reservedSystemCPUs: "0"\nfeatureGates: {CPUManagerPolicyOptions: false}\n'
-        'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\n'
-    )
-    words = ("config", "check", "-m", "synthetic:2s2n8c2t,mem=8Gi", "-q", "--kubelet-version", "1.32")
-    result = cpuctl(*words, "--kubelet-config", str(tmp_path / "k.yaml"), columns=400)
-    fix = "remove CPUManagerPolicyOptions from featureGates, or remove cpuManagerPolicyOptions"
+@pytest.mark.parametrize(
+    ("settings", "release", "fix"),
+    [
+        (
+            {
+                "cpuManagerPolicy": "static",
+                "reservedSystemCPUs": "0",
+                "featureGates": {"CPUManagerPolicyOptions": False},
+                "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+            },
+            "1.32",
+            "remove CPUManagerPolicyOptions from featureGates, or remove cpuManagerPolicyOptions",
+        ),
+        (
+            {
+                "topologyManagerPolicy": "restricted",
+                "featureGates": {"AllAlpha": False, "TopologyManagerPolicyAlphaOptions": True},
+                "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+            },
+            "1.27",
+            "set featureGates: {TopologyManagerPolicyOptions: true}, or remove topologyManagerPolicyOptions",
+        ),
+        (
+            {
+                "topologyManagerPolicy": "restricted",
+                "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+            },
+            "1.27",
+            "set featureGates: {TopologyManagerPolicyOptions: true, TopologyManagerPolicyAlphaOptions: true}",
+        ),
+    ],
+    ids=["given", "by default", "two gates"],
+)
+def test_the_gate_of_all_options_is_proposed_before_their_removal(
+    settings: Config, release: str, fix: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    (tmp_path / "k.json").write_text(json.dumps(HEAD | settings))
+    words = ("config", "check", "-m", "synthetic:2s2n8c2t,mem=8Gi", "-q", "--kubelet-version", release)
+    result = cpuctl(*words, "--kubelet-config", str(tmp_path / "k.json"), columns=400)
     assert f"\n  fix: {fix}\n" in result.out

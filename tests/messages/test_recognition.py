@@ -342,7 +342,7 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         ),
         (
             "failed to load Kubelet config file /etc/k.yaml, error Object 'Kind' is missing in 'null'",
-            ["configuration-decode"],
+            ["configuration-kind"],
         ),
         ('kubelet[7]: strconv.Atoi: parsing "abc": invalid syntax', ["cpu-list"]),
     ],

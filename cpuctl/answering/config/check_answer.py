@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
@@ -246,7 +246,7 @@ _UNRESERVED = "unable to determine reserved CPU resources for static policy"
 _SHORT_OF_CPUS = "unable to reserve the required amount of CPUs"
 _BY_COUNT = 'kubeReserved: {cpu: "1"} or systemReserved: {cpu: "1"}'
 _OFFLINE = "is not a subset of online-cpus"
-_OPTIONS_OFF = 'require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled'
+_OPTIONS_OFF = re.compile(r'require feature gates .*"(\w+PolicyOptions)" enabled')
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
 _GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
 _MANY_NODES = "unsupported on machines with more than"
@@ -277,9 +277,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {RESERVED}: the kubelet then picks none itself"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
-        gates = loaded.settings.get("featureGates")
-        given = (gates.members if gates else None) or {}
-        names = [name for name in given if re.search(rf"\b{re.escape(name)}\b", text)]
+        names = [name for name in _given_gates(loaded) if re.search(rf"\b{re.escape(name)}\b", text)]
         return f"remove {all_of(names)} from featureGates" if names else ""
     if not isinstance(outcome, StartRefused):
         return ""
@@ -295,7 +293,8 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     corrected = {path: _corrected(loaded, path, text) for path in own}
     removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
-    gate = "remove CPUManagerPolicyOptions from featureGates, or " if _OPTIONS_OFF in text else ""
+    off = _OPTIONS_OFF.search(text)
+    gate = f"{_gate_on(off[1], loaded)}, or " if off else ""
     removal = f"{gate}remove {removed}" if removed else ""
     own_fixes = (*corrected.values(), removal)
     missing = [path[0] for path in paths if path not in own]
@@ -303,6 +302,17 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _gate_on(gate: str, loaded: LoadedConfiguration) -> str:
+    """Return how to enable a gate, which only the oldest releases disable by default."""
+    given = gate in _given_gates(loaded)
+    return f"remove {gate} from featureGates" if given else f"set featureGates: {{{gate}: true}}"
+
+
+def _given_gates(loaded: LoadedConfiguration) -> Collection[str]:
+    gates = loaded.settings.get("featureGates")
+    return (gates.members if gates else None) or ()
 
 
 def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfiguration) -> str:

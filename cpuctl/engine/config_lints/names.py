@@ -39,6 +39,8 @@ _DRIVER_GATE = "KubeletCgroupDriverFromCRI"
 _LEFT_OUT = "remove {}.{}"
 _GATE_OF_KEP_2837 = "PodLevelResourcesFixUpdateDefaulting"
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
+_GATES_OF_ALL = {CPU_OPTIONS: "CPUManagerPolicyOptions", NUMA_OPTIONS: "TopologyManagerPolicyOptions"}
+"""The gates without which a kubelet takes no option at all."""
 
 
 def lint_policy_names(subject: LintSubject) -> Iterator[Lint]:
@@ -164,11 +166,17 @@ def _fix_of_gated(field: str, name: str, value: str, gate: str, subject: LintSub
         return f"remove {field}.{name}: {useless}"
     if fix.startswith("remove "):
         return fix
+    of_all = _GATES_OF_ALL[field]
+    # Of a locked gate, another finding says that it has to be left out.
+    is_off = not subject.gates.enabled(of_all) and not subject.gates.refusal(of_all)
+    gates = [of_all, gate] if is_off else [gate]
     if fix.startswith(_SCALE_GATE_ON):
-        both_on = f"set featureGates: {{{gate}: true, {SCALE_DELAY_GATE}: true}}"
-        return f"{both_on}{fix.removeprefix(_SCALE_GATE_ON)}"
-    turned_on = f"set featureGates: {{{gate}: true}}"
-    return f"{turned_on}, and {fix}" if fix else turned_on
+        return f"{_turned_on(*gates, SCALE_DELAY_GATE)}{fix.removeprefix(_SCALE_GATE_ON)}"
+    return f"{_turned_on(*gates)}, and {fix}" if fix else _turned_on(*gates)
+
+
+def _turned_on(*gates: str) -> str:
+    return f"set featureGates: {{{', '.join(f'{gate}: true' for gate in gates)}}}"
 
 
 def _gated_option(field: str, name: str, stage: str, gate: str, fix: str) -> Lint:
@@ -206,7 +214,7 @@ def _option_value(field: str, name: str, value: str, subject: LintSubject) -> Li
     return Lint(severity=Severity.NOTE, code=_OFF, place=(field, name), message=message)
 
 
-_SCALE_GATE_ON = f"set featureGates: {{{SCALE_DELAY_GATE}: true}}"
+_SCALE_GATE_ON = _turned_on(SCALE_DELAY_GATE)
 _SHORT_DELAY = f'set {SCALE_DELAY}: "500ms"'
 
 

@@ -14,8 +14,8 @@ EXPLAIN_AMONG = f"{EXPLAIN} --pods RUNNING"
 """The command if what other pods hold or request decides."""
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
 _LOOP = "the scheduler is not aware of this and may bind a replacement to the same node again"
-_MOVE = "request fewer CPUs, or move a pod with exclusive CPUs to another node"
-_FEWER = f"{_MOVE}; reserve only whole cores in reservedSystemCPUs"
+_MOVED = "move a pod with exclusive CPUs to another node"
+_WHOLE = "reserve only whole cores in reservedSystemCPUs"
 
 NOT_ENOUGH = Text(
     "Node didn't have enough resource: {resource:word}, requested: {requested:n}, used: {used:n}, "
@@ -57,7 +57,7 @@ ADMISSION = (
             f"1.32 print this text in that case, too; {_LOOP}"
         ),
         fix="request a multiple of the number of threads per core, with requests equal to limits",
-        fixes=if_whole_cores(_FEWER),
+        fixes=if_whole_cores(f"{_MOVED}, or {_WHOLE}"),
         commands=("cpuctl pods show -f PODS -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
@@ -72,7 +72,7 @@ ADMISSION = (
         meaning="full-pcpus-only allocates whole cores, and too few cores are completely free: other "
         "containers have them exclusively, or single threads of them are reserved or belong to containers "
         f"placed by older kubelets; {_LOOP}",
-        fix=_FEWER,
+        fix=f"request fewer CPUs, {_MOVED}, or {_WHOLE}",
         commands=(EXPLAIN_AMONG, "cpuctl config check -m NODE --kubelet-config CONFIG"),
     ),
     Message(
@@ -97,7 +97,7 @@ ADMISSION = (
         ),
         meaning="fewer CPUs are free for exclusive use than the container requests: reserved CPUs and CPUs "
         f"of other Guaranteed containers are not free; {_LOOP}",
-        fix=_MOVE,
+        fix=f"request fewer CPUs, or {_MOVED}",
         commands=(EXPLAIN_AMONG, "sudo cpuctl checkpoint verify"),
     ),
     Message(

@@ -18,6 +18,7 @@ from tests.support.proposals import not_run
 from tests.support.stand_ins import settle
 
 WHOLE = "synthetic:2s4n16c2t,mem=64Gi"
+UNEVEN = "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"
 RESTRICTED: Config = {"topologyManagerPolicy": "restricted"}
 RESIZES: Config = {
     "featureGates": {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
@@ -101,7 +102,15 @@ NOTED = [
     Reported(
         {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}, "systemReservedCgroup": "/system.slice"}
     ),
-    Reported(STATIC, "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"),
+    Reported(STATIC, UNEVEN),
+    Reported(
+        {
+            "cpuManagerPolicy": "static",
+            "systemReserved": {"cpu": "5"},
+            "systemReservedCgroup": "/system.slice",
+        },
+        UNEVEN,
+    ),
     Reported(STATIC | {"reservedSystemCPUs": "0,32"}, f"{WHOLE},isolated=1-8+32"),
     Reported(STATIC, "synthetic:1s1n4c2t,offline=3,mem=8Gi"),
     Reported(

@@ -7,14 +7,16 @@ Rule: the CPU Manager's static policy; ``isolcpus`` in *Documentation/admin-guid
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject
-from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import Picked
 from cpuctl.golang.text import GoError
+from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.phrases import are, named
 from cpuctl.quantity import Quantity
 
@@ -39,14 +41,27 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-handed-out",
-        place=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
+        place=subject.reservation,
         expected=str(whole),
         detected=str(CPUSet(taken)),
         message=f"a container that requests {count} CPUs gets reserved {named(CPUSet(taken))}, because"
         " cores differ in size; after that the kubelet does not start with its own cpu_manager_state"
         " (kubernetes issue 124066)",
-        fix=f"reserve whole cores: set reservedSystemCPUs: {whole}",
+        fix=_reserving_whole_cores(subject, policy, whole),
     )
+
+
+def _reserving_whole_cores(subject: LintSubject, policy: StaticPolicy, whole: CPUSet) -> str:
+    """Return how to reserve *whole* cores or, if the kubelet picks them, a number that it takes from such."""
+    if not subject.reserves_by_count:
+        return f"reserve whole cores: set reservedSystemCPUs: {whole}"
+    for count in range(len(whole), policy.topology.cpus.bit_count()):
+        reservation = CPUReservation(number=count)
+        with suppress(GoError, ReservingFailsError):
+            more = StaticPolicy.construct(policy.topology, policy.options, reservation, subject.gates.release)
+            if not _first_theft(more):
+                return f"reserve {count} CPUs in total"
+    return ""
 
 
 def _first_theft(policy: StaticPolicy) -> tuple[int, int] | None:

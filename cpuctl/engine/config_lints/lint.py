@@ -44,3 +44,16 @@ class LintSubject(NamedTuple):
     ceilings: tuple[Ceiling, ...] = ()
     partitioned: CPUSet = CPUSet()
     cgroup_version: int = 2
+
+    @property
+    def reserves_by_count(self) -> bool:
+        """Whether the kubelet accepts no list of reserved CPUs: it has a cgroup for what is reserved."""
+        return bool(self.config.kube_reserved_cgroup or self.config.system_reserved_cgroup)
+
+    @property
+    def reservation(self) -> tuple[str, ...]:
+        """The setting for which CPUs are reserved, or else for how many."""
+        config = self.config
+        if config.reserved_system_cpus or "cpu" not in {**config.kube_reserved, **config.system_reserved}:
+            return ("reservedSystemCPUs",)
+        return ("kubeReserved" if "cpu" in config.kube_reserved else "systemReserved", "cpu")

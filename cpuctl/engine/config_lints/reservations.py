@@ -28,7 +28,7 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
     if started is None or started.policy is None:
         return
     reserved = started.policy.reserved
-    setting = _setting(subject)
+    setting = subject.reservation
     yield from _split_cores(subject, started.topology, reserved, setting)
     uncore = started.policy.options.prefer_align_cpus_by_uncorecache
     if subject.machine.caches_known:
@@ -57,14 +57,6 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(severity=Severity.WARNING, code="reserved-all", place=setting, message=message)
 
 
-def _setting(subject: LintSubject) -> tuple[str, ...]:
-    """Return the setting for which CPUs are reserved, or else for how many."""
-    config = subject.config
-    if config.reserved_system_cpus or "cpu" not in {**config.kube_reserved, **config.system_reserved}:
-        return (_CPUS,)
-    return ("kubeReserved" if "cpu" in config.kube_reserved else "systemReserved", "cpu")
-
-
 def _split_cores(
     subject: LintSubject, topology: CPUTopology, reserved: int, setting: tuple[str, ...]
 ) -> Iterator[Lint]:
@@ -79,8 +71,6 @@ def _split_cores(
     # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
     by_list, by_count = f"set {_CPUS}: {CPUSet(whole)}", f"reserve {whole.bit_count()} CPUs in total"
-    # No list of CPUs is accepted beside these groups.
-    grouped = subject.config.kube_reserved_cgroup or subject.config.system_reserved_cgroup
     either = by_list if setting == (_CPUS,) else f"{by_list}, or {by_count}"
     yield Lint(
         severity=Severity.WARNING,
@@ -89,7 +79,7 @@ def _split_cores(
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
         message=_share(CPUSet(reserved & split), count, f"a {core}", f"{core}s", CPUSet(left)),
-        fix=(by_count if grouped else either) if advised else "",
+        fix=(by_count if subject.reserves_by_count else either) if advised else "",
     )
 
 

@@ -10,6 +10,7 @@ from cpuctl.messages.message import Message, Speaker, Text
 
 _VERIFY = "sudo cpuctl checkpoint verify"
 _REPAIR = "sudo cpuctl checkpoint repair"
+_MIGRATE = "sudo cpuctl checkpoint migrate -m live --to VERSION"
 _BOTH = (_VERIFY, _REPAIR)
 
 STATE_FILES = (
@@ -128,7 +129,21 @@ STATE_FILES = (
         meaning="the checksum of a state file does not match its content: the file was edited manually, or "
         "written by a release that computes checksums differently",
         fix="repair the file, or migrate it if it was written by another release",
-        commands=(_VERIFY, _REPAIR, "sudo cpuctl checkpoint migrate -m live --to VERSION"),
+        commands=(_VERIFY, _REPAIR, _MIGRATE),
+    ),
+    Message(
+        code="state-format",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "json: cannot unmarshal {value:word} into Go struct field "
+                "CPUManagerCheckpoint{field:word} of type {type:rest}"
+            ),
+        ),
+        meaning="cpu_manager_state has the format of another release, as after a downgrade, or of a feature "
+        "gate that is disabled now",
+        fix="migrate the file to this release",
+        commands=(_VERIFY, _MIGRATE),
     ),
     Message(
         code="state-file",

@@ -345,6 +345,13 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
             ["configuration-kind"],
         ),
         ('kubelet[7]: strconv.Atoi: parsing "abc": invalid syntax', ["cpu-list"]),
+        (
+            (
+                "could not restore state from checkpoint: json: cannot unmarshal object into Go struct field "
+                "CPUManagerCheckpointV1.entries of type string, please drain this node"
+            ),
+            ["state-format"],
+        ),
     ],
 )
 def test_texts_are_known_by_their_details_or_their_line(line: str, expected: list[str]) -> None:

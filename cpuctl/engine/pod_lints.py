@@ -112,6 +112,7 @@ class PodLintSubject:
         return self.spec.child(group).item(number).child("resources")
 
 
+_USED_UP = re.compile("sum of exclusive container (\\S+) requests equals pod budget")
 _NOTE = "on an empty node of this kind"
 _WORD = re.compile("[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -135,8 +136,14 @@ class TrialNode:
                 pass
             case Rejected(reason=reason, message=message, container=container):
                 field_path = subject.field_path_of(container)
+                used_up = _USED_UP.search(message)
+                fix = (
+                    f"leave some for the other containers: raise {used_up[1]} in spec.resources"
+                    if used_up
+                    else ""
+                )
                 yield field_path.rejected(
-                    _code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE
+                    _code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE, fix=fix
                 )
             case Forbidden(refusals=refusals):
                 yield from (subject.spec.rejected("never-stored", text) for text in refusals)

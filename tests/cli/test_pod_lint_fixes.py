@@ -55,6 +55,12 @@ LINTED = {
     "nothing left to share": Linted(
         {"app": WHOLE, "side": {}}, {"cpu": "2", "memory": "2Gi"}, BY_POD, gates=(GATE,)
     ),
+    "no memory left to share": Linted(
+        {"app": WHOLE, "side": {}},
+        {"cpu": "4", "memory": "1Gi"},
+        STATIC | BY_POD | {"topologyManagerPolicy": "best-effort"},
+        gates=(GATE,),
+    ),
     "memory with a fraction of a byte": Linted(
         {"app": WHOLE | {"memory": "1000m"}}, kubelet=STATIC, words=("--static",)
     ),
@@ -97,9 +103,9 @@ class Author:
         for amounts in ("limits", "requests"):
             self.amounts_of("app")[amounts]["memory"] = amount
 
-    def leave_cpus(self, _: str) -> None:
+    def leave_some(self, _: str, resource: str) -> None:
         for amounts in ("limits", "requests"):
-            self.spec["resources"][amounts]["cpu"] = "3"
+            self.spec["resources"][amounts][resource] = {"cpu": "3", "memory": "3Gi"}[resource]
 
     def on_containers_alone(self) -> None:
         del self.spec["resources"]
@@ -109,7 +115,7 @@ WAYS: dict[str, Callable[..., object]] = {
     r"set (.+?)(?: and \d+ more)?, in requests and limits": Author.set_amounts,
     r"set resources only on the containers": Author.on_containers_alone,
     r"enable the gate (\w+)": lambda desk, gate: desk.gates.add(gate),
-    r"leave CPUs for (.+): raise cpu in spec.resources": Author.leave_cpus,
+    r"leave (?:CPUs|some) for (.+): raise (\w+) in spec.resources": Author.leave_some,
     r"use (\S+)": Author.write,
 }
 

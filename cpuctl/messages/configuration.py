@@ -1,7 +1,7 @@
 """What a kubelet reports about its configuration as a whole, its feature gates and thresholds, and its node.
 
 Sources: ``cmd/kubelet/app``, ``pkg/kubelet/eviction`` and ``pkg/kubelet/apis/config/validation`` of 1.27 to
-1.36, and recorded answers of 1.27 to 1.38.
+1.36, and recorded answers.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import NamedTuple
@@ -76,14 +77,22 @@ def split_arguments(text: str) -> list[str]:
         arguments = arguments[1:]
     found: dict[str, list[str]] = {"": []}
     name = ""
-    for word in arguments:
-        if variable := _VARIABLE.match(word):
+    for before, word in pairwise(["", *arguments]):
+        variable = None if _awaits_value(before) else _VARIABLE.match(word)
+        if variable:
             name = variable[1]
             found.pop(name, None)
             found[name] = _split(word[variable.end() :])
         else:
             found[name].append(word)
     return [word for part in found.values() for word in part]
+
+
+def _awaits_value(word: str) -> bool:
+    """Return whether the next word is the value of this one: ``--kube-reserved cpu=1``."""
+    name = word.removeprefix("--").replace("_", "-")
+    flag = flag_of(name, None) if word.startswith("--") else None
+    return flag is not None and flag.kind not in SWITCHES
 
 
 def _split(text: str) -> list[str]:

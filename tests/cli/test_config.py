@@ -383,10 +383,10 @@ LIST = "for a list of CPUs of this machine:\n    cpuctl config reserve --cpu-cou
         (
             "1s1n4c2t,offline=0-1",
             "0-1",
-            "bring CPUs 0-1 online (chcpu --enable 0-1), or list other CPUs in reservedSystemCPUs; " + LIST,
+            "bring CPUs 0-1 online (chcpu --enable 0-1), or list other CPUs in --reserved-cpus; " + LIST,
         ),
-        ("1s1n4c2t", "8-9", "list only online CPUs in reservedSystemCPUs; " + LIST),
-        ("1s1n4c2t", "0-9", "list only online CPUs in reservedSystemCPUs; " + LIST),
+        ("1s1n4c2t", "8-9", "list only online CPUs in --reserved-cpus; " + LIST),
+        ("1s1n4c2t", "0-9", "list only online CPUs in --reserved-cpus; " + LIST),
     ],
 )
 def test_of_reserved_cpus_that_are_not_online_as_many_as_possible_are_kept(

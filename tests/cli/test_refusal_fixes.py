@@ -50,6 +50,9 @@ def followed(config: Config, fix: str) -> Config:
         elif named := re.fullmatch(r"use (\S+) instead of (\S+) in (.+)", step):
             for field in named[3].split(" and "):
                 changed[field][named[1]] = changed[field].pop(named[2])
+        elif gates := re.fullmatch(r"set featureGates: \{(.+)\}", step):
+            enabled = {each.removesuffix(": true"): True for each in gates[1].split(", ")}
+            changed["featureGates"] = changed.get("featureGates", {}) | enabled
         elif grace := re.fullmatch(r"set evictionSoftGracePeriod: \{(\S+): (\S+)\}", step):
             changed.setdefault("evictionSoftGracePeriod", {})[grace[1]] = grace[2]
         elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):

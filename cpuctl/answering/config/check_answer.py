@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.corrections import RESERVED, correction, reserving
+from cpuctl.answering.config.flag_fixes import in_flags
 from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
+    gate_by_flag,
     leave_out,
     place_of,
     setting_place,
@@ -101,7 +103,7 @@ def _refusal(
     finding = Lint(
         severity=severity,
         code=code,
-        place=paths[0] if paths else (),
+        place=gate_by_flag(loaded, paths[0], start_text(outcome)) if paths else (),
         message=start_text(outcome),
         fix=suggested_fix(start, loaded),
     )
@@ -214,6 +216,7 @@ def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
         options = [_in_flag(*parts) for parts in _OPTION.findall(lint.fix)]
         flags = " ".join(f"{where}={option}" for option in options)
         lint = replace(lint, fix=f"set {flags if len(options) > 1 else options[0]}")
+    lint = replace(lint, fix=in_flags(lint.fix, loaded))
     return lint.at(SettingPlace(path_name(lint.place), where))
 
 
@@ -246,6 +249,7 @@ _UNRESERVED = "unable to determine reserved CPU resources for static policy"
 _SHORT_OF_CPUS = "unable to reserve the required amount of CPUs"
 _BY_COUNT = 'kubeReserved: {cpu: "1"} or systemReserved: {cpu: "1"}'
 _OFFLINE = "is not a subset of online-cpus"
+_MISSING = re.compile(r"\w+ is enabled, but depends on features that are disabled: \[([^]]*)\]")
 _OPTIONS_OFF = re.compile(r'require feature gates .*"(\w+PolicyOptions)" enabled')
 _BESIDE_GROUPS = "can't use reservedSystemCPUs"
 _GRACELESS = r"grace period must be specified for the soft eviction threshold (\S+)"
@@ -277,8 +281,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         # Before any pods exist, the kubelet picks only the reserved CPUs.
         return f"list the reserved CPUs in {RESERVED}: the kubelet then picks none itself"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
-        names = [name for name in _given_gates(loaded) if re.search(rf"\b{re.escape(name)}\b", text)]
-        return f"remove {all_of(names)} from featureGates" if names else ""
+        return _of_gates(text, loaded)
     if not isinstance(outcome, StartRefused):
         return ""
     if outcome.stage == "nodeAllocatable":
@@ -302,6 +305,16 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _of_gates(text: str, loaded: LoadedConfiguration) -> str:
+    """Return what to change about the gates in an error: those that others depend on are enabled."""
+    missing = dict.fromkeys(name for found in _MISSING.findall(text) for name in found.split())
+    alone = _MISSING.sub("", text)
+    names = [name for name in _given_gates(loaded) if re.search(rf"\b{re.escape(name)}\b", alone)]
+    enabled = f"set featureGates: {{{', '.join(f'{name}: true' for name in missing)}}}" if missing else ""
+    removed = f"remove {all_of(names)} from featureGates" if names else ""
+    return "; ".join(filter(None, (enabled, removed)))
 
 
 def _gate_on(gate: str, loaded: LoadedConfiguration) -> str:

@@ -83,8 +83,16 @@ def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
     """Describe whether the kubelet starts, and the places of the settings that it rejects."""
     start = start_answer(outcome)
     if start["outcome"] in ("Rejected", "KubeletFault") and (paths := settings_to_fix(outcome)):
+        paths = tuple(gate_by_flag(loaded, path, start_text(outcome)) for path in paths)
         start["settingsToFix"] = fix_answer(loaded, paths)
     return start
+
+
+def gate_by_flag(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -> tuple[str, ...]:
+    """Return the path of a gate in an error that a flag sets, also beside a file with gates; else *path*."""
+    named = (name for name in loaded.gate_flags if re.search(rf"\b{re.escape(name)}\b", error))
+    gate = next(named, "") if path == ("featureGates",) else ""
+    return (*path, gate) if gate else path
 
 
 def start_text(outcome: StartOutcome) -> str:

@@ -56,7 +56,6 @@ CASES = [
     Case("--reserved-cpus=0,16", "reservedSystemCPUs", "0,16"),
     Case("--kube-reserved cpu=500m", "kubeReserved", {"cpu": "500m"}),
     Case("/usr/bin/kubelet --system_reserved memory=2Gi", "systemReserved", {"memory": "2Gi"}),
-    Case("--cgroups-per-qos A=--max-pods=5", "maxPods", 5),
     Case("--cgroup-driver '--strange'", "cgroupDriver", "--strange"),
     Case(
         "--enforce-node-allocatable=pods,kube-reserved", "enforceNodeAllocatable", ["pods", "kube-reserved"]

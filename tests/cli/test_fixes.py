@@ -388,12 +388,18 @@ def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) ->
 
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+SOFT = f"{HEADER}evictionSoft: {{memory.available: 5%}}\n"
 
 
 @pytest.mark.parametrize(
     ("text", "corrected", "fix"),
     [
         ("", HEADER, "start it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
+        (
+            'reservedSystemCPUs: "0"\n',
+            HEADER + 'reservedSystemCPUs: "0"\n',
+            "start it with the lines apiVersion: ",
+        ),
         ("# nothing\n", HEADER + "# nothing\n", "start it with the lines apiVersion: "),
         (
             HEADER + "cpuCFSQuota: [\n",
@@ -403,12 +409,24 @@ HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\
         (HEADER + 'cgroupRoot: "/\n', HEADER + 'cgroupRoot: "/"\n', "unclosed quotes or brackets"),
         (HEADER + " maxPods: 9\n", HEADER + "maxPods: 9\n", "wrong indentation"),
         (
+            HEADER
+            + "evictionSoft: {memory.available: 5%}\nevictionSoftGracePeriod: {memory.available: 90}\n",
+            HEADER
+            + "evictionSoft: {memory.available: 5%}\nevictionSoftGracePeriod: {memory.available: 1m30s}\n",
+            "write a duration such as 10s, 1m30s",
+        ),
+        (
+            HEADER + "reservedSystemCPUs: 0x1\n",
+            HEADER + 'reservedSystemCPUs: "0-3"\n',
+            'write a CPU list in quotes, such as "0-3,8"',
+        ),
+        (
             HEADER + "logging:\n\tverbosity: 2\n",
             HEADER + "logging:\n  verbosity: 2\n",
             "indent YAML with spaces",
         ),
     ],
-    ids=["empty", "comment", "bracket", "quote", "blanks", "tab"],
+    ids=["empty", "no header", "comment", "bracket", "quote", "blanks", "duration", "hexadecimal", "tab"],
 )
 def test_a_file_that_is_not_a_configuration(
     text: str, corrected: str, fix: str, cpuctl: Cpuctl, tmp_path: Path

@@ -141,6 +141,15 @@ NOTED = [
         "synthetic:2s18n18c1t,mem=4Gi",
     ),
 ]
+IGNORED = [
+    (STATIC | {"reservedCpus": "0-3"}, "remove reservedCpus: reservedSystemCPUs is set as well"),
+    ({"reservedCpus": "0-3"}, "use reservedSystemCPUs"),
+    (MEMORY | {"reservedMemory": [{"numaNode": 0, "limit": {"memory": "1124Mi"}}]}, "use limits"),
+    (
+        MEMORY | {"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1124Mi"}, "limit": {}}]},
+        "remove limit: limits is set as well",
+    ),
+]
 FAR = {
     "num_cores": 4,
     "num_sockets": 2,
@@ -349,6 +358,14 @@ def test_fixes_of_notes_remove_the_notes(reported: Reported, tmp_path: Path, cpu
                 (each["code"], each["setting"]) for each in kubelet.notes(kubelet.done(reported, note, way))
             }
             assert (note["code"], note["setting"]) not in left, way
+
+
+@pytest.mark.parametrize(("config", "fix"), IGNORED, ids=lambda each: "" if isinstance(each, dict) else each)
+def test_a_misspelt_field_is_only_renamed_if_the_right_one_is_not_set(
+    config: Config, fix: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    notes = Kubelet(cpuctl, tmp_path).notes(Reported(config))
+    assert fix in [each["fix"] for each in notes if each["code"] == "unknown-field"]
 
 
 @pytest.mark.parametrize("reported", GROUPS, ids=lambda reported: reported[0])

@@ -216,6 +216,9 @@ def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
         options = [_in_flag(*parts) for parts in _OPTION.findall(lint.fix)]
         flags = " ".join(f"{where}={option}" for option in options)
         lint = replace(lint, fix=f"set {flags if len(options) > 1 else options[0]}")
+    if where.startswith("--"):
+        # Defaults are only merged into thresholds of the file.
+        lint = replace(lint, fix=lint.fix.partition(", or set mergeDefaultEvictionSettings")[0])
     lint = replace(lint, fix=in_flags(lint.fix, loaded))
     return lint.at(SettingPlace(path_name(lint.place), where))
 

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.documents.document import Document, PlacedText, Syntax
+from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.positions import Path
 from cpuctl.errors import InputError
@@ -163,11 +163,25 @@ def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
     except InputError as error:
         if isinstance(value, dict) and ARCHIVED in value:  # as written in KEP-4540
             return cursor.error(f"{error.message}: {ARCHIVED} is {ARCHIVED_WHY}", hint=error.hint)
+        if hint := _text_hint(document, value, path):
+            return cursor.error(error.message, hint=hint)
         return error
     if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
         wanted = "a whole number without a decimal point or exponent"
         return cursor.error(f"expected {wanted}, found {document.written(path)}")
     return cursor.error(mistake.text)
+
+
+def _text_hint(document: Document, value: Value, path: Path) -> str:
+    """Say how to write a number that, as text, would still be wrong; an empty text for others."""
+    if not isinstance(value, int | float):
+        return ""
+    if path[0] == "evictionSoftGracePeriod":
+        return _DURATION_HINT
+    in_decimal = document.written(path) == str(value)
+    return (
+        "" if in_decimal or path != ("reservedSystemCPUs",) else 'write a CPU list in quotes, such as "0-3,8"'
+    )
 
 
 def _reader(go_type: str) -> Callable[[Cursor], object]:

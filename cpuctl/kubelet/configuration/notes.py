@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import starmap
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
+from cpuctl.documents.positions import Path as PathInDocument
+from cpuctl.documents.positions import path_text
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
-from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
+from cpuctl.kubelet.configuration.settings import Path, Setting, Settings
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.spelling import MOST_LISTED, nearest
 
-_Unknown = tuple[Setting, Path, Iterable[str]]
+
+class _Unknown(NamedTuple):
+    """A field that does not exist, the names that do, and those of them that are set beside it."""
+
+    setting: Setting
+    path: PathInDocument
+    fields: Iterable[str]
+    beside: Collection[str]
 
 
 class SettingPlace(Record):
@@ -47,10 +55,10 @@ def without_effect(
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
     """Drop fields that kubelet 1.*minor* does not know, and warn about each."""
     known, unknown = _known(settings, ROOT_TYPE, ())
-    warnings = [*starmap(_unknown, unknown[:MOST_LISTED]), *_newer(known, minor)]
+    warnings = [*map(_unknown_field, unknown[:MOST_LISTED]), *_newer(known, minor)]
     if more := unknown[MOST_LISTED:]:
         message = f"{len(more)} more unknown fields are ignored"
-        warnings.append(without_effect("unknown-field", more[0][0].origin.place, message))
+        warnings.append(without_effect("unknown-field", more[0].setting.origin.place, message))
     kept = {
         name: setting
         for name, setting in known.items()
@@ -66,14 +74,26 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
     for name, setting in settings.items():
         inner, members = fields.get(name, "").lstrip("*"), setting.members
         if name not in fields:
-            unknown.append((setting, (*path, name), fields))
+            unknown.append(_Unknown(setting, (*path, name), fields, settings))
         elif members is not None and STRUCTS.get(inner):
             below, more = _known(members, inner, (*path, name))
             kept[name] = Setting(below, setting.origin)
             unknown += more
         else:
             kept[name] = setting
+            unknown += _unknown_in_list(setting, fields[name], (*path, name))
     return kept, unknown
+
+
+def _unknown_in_list(setting: Setting, kind: str, path: Path) -> Iterator[_Unknown]:
+    fields, origin = STRUCTS.get(kind.removeprefix("[]"), {}), setting.origin
+    items = setting.value if fields and isinstance(setting.value, list) else []
+    for number, item in enumerate(items):
+        members = item if isinstance(item, dict) else {}
+        for name in sorted(members.keys() - fields.keys()):
+            below: PathInDocument = (*path, number, name)
+            placed = replace(origin, path=(*origin.path, number, name)) if origin.document else origin
+            yield _Unknown(setting._replace(origin=placed), below, fields, members)
 
 
 def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
@@ -84,10 +104,14 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
             yield without_effect("newer-field", setting.origin.place, message, setting=name)
 
 
-def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigRemark:
-    meant = nearest(path[-1], known)
+def _unknown_field(unknown: _Unknown) -> ConfigRemark:
+    path = unknown.path
+    meant = nearest(str(path[-1]), unknown.fields)
     message = f'unknown field "{path[-1]}" is ignored' + (f": did you mean {meant}?" if meant else "")
     if path[-1] == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
-    place = setting.origin.place
-    return without_effect("unknown-field", place, message, setting=path_name(path), meant=meant)
+    place = unknown.setting.origin.place
+    remark = without_effect("unknown-field", place, message, setting=path_text(path), meant=meant)
+    if meant in unknown.beside:
+        return replace(remark, fix=f"remove {path[-1]}: {meant} is set as well")
+    return remark

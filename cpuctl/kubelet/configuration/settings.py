@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl.documents.positions import Path as PathInDocument
 from cpuctl.documents.positions import path_text
 from cpuctl.records import Record
 
@@ -33,7 +34,7 @@ class ValueOrigin(Record):
     kind: OriginKind
     text: str = ""
     document: Document | None = None
-    path: Path = ()
+    path: PathInDocument = ()
 
     @property
     def place(self) -> str:

@@ -15,6 +15,7 @@ from cpuctl.documents.positions import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.records import Record
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
@@ -22,7 +23,7 @@ KIND = "KubeletConfiguration"
 STAGE = "configDecode"
 _CONFIGZ = "the node's /configz (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)"
 BEGIN = f"start it with the lines apiVersion: {API_VERSION} and kind: {KIND}"
-"""What to do about an empty file."""
+"""What to do about a file that is empty, or has only settings."""
 _CORRECT = "check the text before this place for unclosed quotes or brackets and wrong indentation"
 HINT = "use the file that the kubelet reads (its --config flag), often /var/lib/kubelet/config.yaml"
 
@@ -141,7 +142,8 @@ def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectE
     if document.value is None:
         error = InputError("empty: expected YAML or JSON", where=document.source, hint=BEGIN)
     else:
-        hint = _hint_from_content(document.text) or HINT
+        headless = isinstance(document.value, dict) and not FIELD_TYPES.keys().isdisjoint(document.value)
+        hint = _hint_from_content(document.text) or (BEGIN if headless else HINT)
         error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=hint)
     return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
 

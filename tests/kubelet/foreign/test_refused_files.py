@@ -46,7 +46,7 @@ from cpuctl.kubelet.foreign.reading import read_foreign
             "[settings.host-containers.admin]\nenabled = true\n",
             "this is TOML: the only supported TOML is Bottlerocket user data",
         ),
-        ("cpuManagerPolicy: static\n", "its --config flag"),
+        ("cpuManagerPolicy: static\n", "start it with the lines apiVersion: "),
     ],
 )
 def test_a_file_of_another_kind_gets_a_hint_what_to_use_instead(text: str, hint: str) -> None:

@@ -78,3 +78,7 @@ def byte_text(amount: int) -> str:
         if amount >= 1 << power:
             return f"{amount / (1 << power):.1f}".removesuffix(".0") + unit
     return str(amount)
+
+
+REPAIR_STEPS = "stop the kubelet, run sudo cpuctl checkpoint repair --yes, and start the kubelet again"
+"""What to do after a setting is changed with which the state files were written."""

@@ -66,6 +66,7 @@ def _configuration(
         check_kubelet,
         cpu_side_starts,
         driver_lints,
+        exceeds_capacity,
         states_of_node,
         verdict_on,
     )
@@ -88,14 +89,16 @@ def _configuration(
     saved = states if with_states or isinstance(outcome, Started) else _saved(inputs, source, loaded)
     reserve = reservable_cpus(source, loaded.kubelet, saved)
     missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
+    exceeds = not isinstance(outcome, Started) and exceeds_capacity(source, loaded.kubelet)
+    start = CheckedStart(outcome, reserve, exceeds)
     if not states:
-        return check_document(loaded, CheckedStart(outcome, reserve), lints, sources.entries, missing)
+        return check_document(loaded, start, lints, sources.entries, missing)
 
     from cpuctl.answering.checkpoint.verdict_answer import as_findings, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     notes = as_findings(verdict, states)
-    start = CheckedStart(verdict.start, reserve)
+    start = start._replace(outcome=verdict.start, has_states=True)
     document = check_document(loaded, start, lints, sources.entries, missing, notes)
     document["start"] = shortened_start(document["start"])
     return document

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.option_names import EMPTY_STATE
-from cpuctl.phrases import all_of, counted, named
+from cpuctl.phrases import REPAIR_STEPS, all_of, counted, named
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
@@ -32,7 +32,7 @@ GUESSED = "a guess based on maximum frequencies"
 TWO_WEIGHTS = "Two values of cpu.weight: they depend on the OCI runtime (--oci-runtime)"
 WHOLE_POD = "(whole pod)"
 _KEEP_OFF = "set strict-cpu-reservation (1.33+; 1.32 with CPUManagerPolicyAlphaOptions)"
-_WITH_STATE = ", stop the kubelet, run cpuctl checkpoint repair, and start the kubelet again"
+_WITH_STATE = f", {REPAIR_STEPS}"
 _WITHOUT_STATE = " before the kubelet first starts"
 
 

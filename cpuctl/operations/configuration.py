@@ -63,6 +63,13 @@ def check_kubelet(
     return outcome, lint_configuration(subject)
 
 
+def exceeds_capacity(source: MachineSource, kubelet: Kubelet) -> bool:
+    """Return whether more is reserved than a machine has, which a kubelet checks after its Memory Manager."""
+    config = replace(kubelet.config, memory_manager_policy="None")
+    later = start_on(source.info, replace(kubelet, config=config)).outcome
+    return isinstance(later, StartRefused) and later.stage == "nodeAllocatable"
+
+
 def driver_lints(
     source: MachineSource, loaded: LoadedKubelet, arguments: str, sources: Sources
 ) -> Iterator[Lint]:

@@ -40,7 +40,7 @@ def test_reserved_cpus_are_kept_free_as_proposed(tmp_path: Path, cpuctl: Cpuctl)
     how = "; to keep them off the reserved CPUs, set strict-cpu-reservation (1.33+; 1.32 with "
     first = f"{how}CPUManagerPolicyAlphaOptions) before the kubelet first starts\n"
     again = (
-        f"{how}CPUManagerPolicyAlphaOptions), stop the kubelet, run cpuctl checkpoint repair, "
+        f"{how}CPUManagerPolicyAlphaOptions), stop the kubelet, run sudo cpuctl checkpoint repair --yes, "
         "and start the kubelet again\n"
     )
     assert first in cpuctl(*plan, "--write-state", old, columns=400).out

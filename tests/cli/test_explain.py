@@ -480,5 +480,5 @@ def test_the_option_for_reserved_cpus_is_for_a_node_that_has_state_files(
         files: " ".join(cpuctl("explain", *node, "--state", files, "-T", "be=1/2,1Gi").out.split())
         for files in (state, "none")
     }
-    assert "run cpuctl checkpoint repair, and start the kubelet again" in shown[state]
+    assert "run sudo cpuctl checkpoint repair --yes, and start the kubelet again" in shown[state]
     assert "before the kubelet first starts" in shown["none"]

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cpuctl.exports.answer_text import advice
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_fixes import HEAD, done
 from tests.support.proposals import not_run
-from tests.support.state_files import MACHINE, write_states
+from tests.support.state_files import CPU_STATE, MACHINE, WEB, cpus, write_states
 
 SETTINGS: dict[str, Any] = {
     "cpuManagerPolicy": "static",
@@ -85,3 +86,34 @@ def test_a_verdict_decided_by_settings_has_a_fix(tmp_path: Path, cpuctl: Cpuctl)
     run = [followed(config, tmp_path / str(at), cpuctl) for at, config in enumerate(WRONG_SETTINGS)]
     assert [bool(each) for each in run] == [False, True, True, True]
     assert not_run(["cpuctl/answering/checkpoint/verdict_answer.py"], set.union(*run)) == []
+
+
+def test_a_fix_that_state_files_do_not_match_repairs_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The kubelet starts before it, and again after it."""
+    node = Configured({"reservedSystemCPUs": "4"}, tmp_path, cpuctl)
+    entries = {**CPU_STATE.entries, WEB: {"app": cpus("12-13")}}
+    write_states(
+        tmp_path / "state", replace(CPU_STATE, default_cpu_set=cpus("0,3-8,11,14-15"), entries=entries)
+    )
+    reported = ("-m", MACHINE, "--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+    checked = node.call("config", "check", "--state", "state", *reported)
+    assert checked["start"]["outcome"] == "Started"
+    (fix,) = [each["fix"] for each in checked["findings"] if each["code"] == "reserved-splits-core"]
+    steps = re.fullmatch(
+        r"set reservedSystemCPUs: (\S+); then stop the kubelet, run sudo (cpuctl .*), and start .*",
+        fix,
+    )
+    assert steps
+    setting, repair = steps.groups()
+    node.config["reservedSystemCPUs"] = setting
+    assert node.verify()["start"]["outcome"] == "Rejected"
+    _, *words = shlex.split(repair)
+    assert cpuctl(*words, cwd=tmp_path).code == 0
+    assert node.verify()["start"]["outcome"] == "Started"
+
+
+def test_nothing_is_repaired_where_no_state_files_are(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = Configured({"reservedSystemCPUs": "0"}, tmp_path, cpuctl)
+    reported = ("-m", MACHINE, "--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+    found = node.call("config", "check", *reported)["findings"]
+    assert "set reservedSystemCPUs: 0,8" in [each["fix"] for each in found]

@@ -184,7 +184,7 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
     assert (
         "gets reserved CPU 0, because cores differ in size; after that the kubelet does not start" in checked
     )
-    assert "fix: reserve whole cores: set reservedSystemCPUs: 0-1" in checked
+    assert "fix: reserve whole cores: set --reserved-cpus=0-1" in checked
     planned = ask("plan", "-m", "hybrid.json", *kubelet, "-T", "a=4/4,1Gi").out
     assert "the kubelet does not restart with its own cpu_manager_state" in planned
     fixed = ("--kubelet-args", f"{STATIC} --reserved-cpus=0-1")

@@ -38,7 +38,7 @@ from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
 from cpuctl.operations.reservable import ReservableCPUs
-from cpuctl.phrases import all_of, named
+from cpuctl.phrases import REPAIR_STEPS, all_of, named
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -50,10 +50,16 @@ if TYPE_CHECKING:
 
 
 class CheckedStart(NamedTuple):
-    """How a kubelet's start ends on a machine, and what to reserve there if it rejects the reserved CPUs."""
+    """How a kubelet's start ends on a machine, and what to reserve there if it rejects the reserved CPUs.
+
+    ``exceeds`` is whether a later check would find more reserved than the machine has, ``has_states`` whether
+    the outcome is that on state files.
+    """
 
     outcome: StartOutcome
     reservable: ReservableCPUs
+    exceeds: bool = False
+    has_states: bool = False
 
 
 def check_document(
@@ -73,6 +79,8 @@ def check_document(
     notes = [finding_place(configuration, lint) for lint in lints]
     refused = tuple(_refusal(configuration, start, (*notes, *in_states)))
     refusal, warnings = _attributed(refused, configuration.warnings)
+    if start.has_states and isinstance(outcome, Started):
+        notes, warnings = [*map(_with_repair, notes)], [*map(_with_repair, warnings)]
     findings = worst_first((*refusal, *notes, *warnings, *in_states))
     ending = start_to_fix(configuration, outcome)
     document = _document(sources, loaded.kubelet.version, ending, findings)
@@ -227,6 +235,12 @@ def _in_flag(name: str, value: str, other: str) -> str:
     return f"{name}={value} or {name}={other}" if other else f"{name}={value}"
 
 
+def _with_repair(finding: ConfigRemark) -> ConfigRemark:
+    """Add what to do with state files after a fix that changes a setting which they have to match."""
+    fix = f"{finding.fix}; then {REPAIR_STEPS}"
+    return replace(finding, fix=fix) if _IN_STATES.search(finding.fix) else finding
+
+
 def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
     """Describe a finding and where its setting is set; if *unwritten*, without a place."""
     place = note.place
@@ -237,6 +251,12 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
 _OPTION = re.compile(r'([\w-]+): "([^"]*)"(?: or "([^"]*)")?')
 _OPTIONS = re.compile(rf"set {_OPTION.pattern}(?:, {_OPTION.pattern})*")
 RESERVE = "cpuctl config reserve"
+_IN_STATES = re.compile(
+    r"\b(?:set|use|reserve|add) .*(?:reservedSystemCPUs|--reserved-cpus|reservedMemory|CPUs in total)"
+    r"|\b(?:set|use) (?:(?:cpu|memory)ManagerPolicy\b|--(?:cpu|memory)-manager-policy=)"
+    r"|strict-cpu-reservation"
+)
+"""Fixes that change what state files have to match."""
 _PICKING = "CPU Manager, "
 _ENFORCED = {"kubeReservedCgroup": "kube-reserved", "systemReservedCgroup": "system-reserved"}
 """The groups for reserved resources, with the entry of enforceNodeAllocatable that needs them."""
@@ -271,7 +291,7 @@ UNSET: Mapping[str, str] = {
 
 def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     """Return what to change; an empty text if the outcome does not show it."""
-    outcome, reservable = start
+    outcome, reservable = start.outcome, start.reservable
     text = start_text(outcome)
     if isinstance(outcome, Undetermined):
         if NO_CONFIGURATION in text:
@@ -287,7 +307,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return _of_gates(text, loaded)
     if not isinstance(outcome, StartRefused):
         return ""
-    if outcome.stage == "nodeAllocatable":
+    if outcome.stage == "nodeAllocatable" or (start.exceeds and outcome.stage == "memoryManager"):
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )

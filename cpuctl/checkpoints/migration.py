@@ -82,7 +82,7 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
             f"the memory of these pods as a whole is not the sum of their containers' memory: {_some(odd)}; "
             f"{_kubelet(to)} would not start: [memorymanager] the expected machine state is different from "
             "the real one",
-            _INSTEAD,
+            _WITHOUT_PODS_MEMORY,
         )
     losses = tuple(
         Loss(
@@ -96,9 +96,16 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
     return Migrated(write_memory_state(state, to), losses)
 
 
+_REMOVED = (
+    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts"
+)
 _INSTEAD = (
-    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "or release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet"
+    "release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet; or "
+    f"{_REMOVED}"
+)
+_WITHOUT_PODS_MEMORY = (
+    "keep only the memory of the containers with cpuctl checkpoint repair for the other kubelet; or "
+    f"{_REMOVED}"
 )
 
 

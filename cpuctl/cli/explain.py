@@ -163,8 +163,9 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
         explanation = _pod_of_messages(search, inputs, pod, given, style)
     about: list[MessageOccurrence] = []
+    name_of_pod = full_name(explanation["pod"]) if explanation and "pod" in explanation else ""
     if explanation and "pod" in explanation and (pod or not choice_of_pod(search, given)):
-        about = messages_about(search, full_name(explanation["pod"]))
+        about = messages_about(search, name_of_pod)
         explanation = {**explanation, **reported_rejection(about, explanation["pod"])}
     others = replace(inputs, filenames=(), templates=(), pods="") if given else inputs
 
@@ -173,7 +174,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
         known = not named or any(named in (each.name, each.full_name) for each in given)
         explained = any(found is each for each in about)
         return [
-            message_command(each, named, inputs if known else others)
+            message_command(each, named or (name_of_pod if explained else ""), inputs if known else others)
             for each in templates
             if not (explained and explains_again(each, inputs))
         ]

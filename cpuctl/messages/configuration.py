@@ -172,6 +172,27 @@ CONFIGURATION = (
         commands=(CHECK,),
     ),
     Message(
+        code="cgroup-controllers",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("has some missing controllers: {controllers:rest}"),
+            Text("has some missing paths: {paths:rest}"),
+        ),
+        meaning="the cgroup above the pods lacks a controller that the kubelet needs: the kernel does not "
+        "provide it, or it is not enabled in cgroup.subtree_control of a parent group",
+        fix="enable the controller from the root downwards, have systemd delegate it (Delegate=yes), or boot "
+        "with it if cgroup.controllers of the root does not list it",
+        commands=("sudo cpuctl cgroups show",),
+    ),
+    Message(
+        code="cgroup-root",
+        speaker=Speaker.KUBELET,
+        texts=(Text("cgroup-root {group:rest} doesn't exist"),),
+        meaning="the cgroup that cgroupRoot (--cgroup-root) names does not exist",
+        fix="create the cgroup before the kubelet starts, or correct cgroupRoot",
+        commands=("sudo cpuctl cgroups show", CHECK),
+    ),
+    Message(
         code="no-topology",
         speaker=Speaker.KUBELET,
         texts=(

@@ -25,8 +25,8 @@ STARTING = (
             Text("the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"),
         ),
         meaning="cpuManagerPolicy: static requires at least one reserved CPU, and none is reserved",
-        fix="set reservedSystemCPUs or, beside kubeReservedCgroup or systemReservedCgroup, kubeReserved.cpu "
-        "or systemReserved.cpu",
+        fix="set reservedSystemCPUs or, if kubeReservedCgroup or systemReservedCgroup is set, "
+        "kubeReserved.cpu or systemReserved.cpu",
         commands=(f"{_RESERVE} --cpu-count 2", CHECK),
     ),
     Message(
@@ -229,7 +229,7 @@ STARTING = (
         fix="set a valid policy: cpuManagerPolicy: none or static, memoryManagerPolicy: None or Static, "
         "topologyManagerPolicy: none, best-effort, restricted or single-numa-node",
         commands=(CHECK,),
-        evidence=f"{OF_A_KUBELET}|(?i:manager)",
+        evidence=f"{OF_A_KUBELET}|(?i:manager)|^\\W*unknown policy: ",
     ),
     Message(
         code="reserved-memory",

@@ -87,8 +87,8 @@ def test_a_baseline_without_a_container_is_not_lost() -> None:
 
 
 INSTEAD = (
-    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "or release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet"
+    "release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet; or "
+    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts"
 )
 
 
@@ -114,7 +114,7 @@ def test_a_refusal_names_the_kubelet_that_would_not_start_and_what_to_do(
         "the memory of these pods as a whole is not the sum of their containers' memory: p; "
         f"{kubelet} would not start: [memorymanager] the expected machine state is different from the "
         "real one",
-        INSTEAD,
+        INSTEAD.replace("release the CPUs that no container holds", "keep only the memory of the containers"),
     )
 
 

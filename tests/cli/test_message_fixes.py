@@ -57,6 +57,8 @@ NOT_FOLLOWED = {
     "devices-unavailable": "about device plugins",
     "devices-unregistered": "about device plugins",
     "devices-unhealthy": "about device plugins",
+    "cgroup-controllers": "about control groups",
+    "cgroup-root": "about control groups",
     "cgroup-v1": "about the boot parameters; test_fixes.py follows failCgroupV1",
     "swap-needs-cgroup-v2": "about the boot parameters; test_fixes.py follows the setting",
     "configuration-kind": "the file does not load: test_fixes.py follows the advice",

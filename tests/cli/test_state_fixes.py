@@ -109,6 +109,15 @@ def held(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUState
     return replace(CPU_STATE, default_cpu_set=cpus(pool), **changes)
 
 
+REST = cpus("3-4,6-7,11-12,14-15")
+
+
+def emptied(
+    name: str, entries: Any, running: Sequence[Any] | None = None, kubelet: str = STRICT
+) -> Situation:
+    return Situation(name, held("", entries=entries), None, kubelet=kubelet, running=running)
+
+
 def in_two_containers() -> dict[str, Any]:
     """Return a pod with two containers that run at the same time."""
     both = pod(DB, "db", "server", 4, 4)
@@ -155,29 +164,11 @@ SITUATIONS = [
         version="1.31",
         change=another_file("dra_manager_state", RECORDED["claim-1.30"]),
     ),
-    Situation(
-        "an empty pool",
-        held("", entries={DB: {"server": cpus("1-3,9-11")}, WEB: {"app": cpus("4-7,12-15")}}),
-        None,
-        running=RUNNING,
-    ),
-    Situation(
-        "an empty pool because of the only pod",
-        held("", entries={DB: {"server": cpus("1-7,9-15")}}),
-        None,
-        running=RUNNING,
-    ),
-    Situation(
-        "an empty pool because of a single pod, which may run",
-        held("", entries={DB: {"server": cpus("1-7,9-15")}}),
-        None,
-    ),
-    Situation(
-        "an empty pool because of a pod that is gone",
-        held("", entries=ENTRIES | {GONE: {"c": cpus("3-4,6-7,11-12,14-15")}}),
-        None,
-        running=RUNNING,
-    ),
+    emptied("an empty pool", {DB: {"server": cpus("1-3,9-11")}, WEB: {"app": cpus("4-7,12-15")}}, RUNNING),
+    emptied("an empty pool because of the only pod", {DB: {"server": cpus("1-7,9-15")}}, RUNNING),
+    emptied("an empty pool because of a single pod, which may run", {DB: {"server": cpus("1-7,9-15")}}),
+    emptied("an empty pool because of a pod that is gone", ENTRIES | {GONE: {"c": REST}}, RUNNING),
+    emptied("an empty pool although CPUs are free", ENTRIES, RUNNING, KUBELET),
     Situation(
         "a restart rejects a running pod",
         held("0,2-4,6-8,10-12,14-15", entries={DB: {"server": cpus("1,5,9,13")}}),

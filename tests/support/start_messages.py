@@ -30,7 +30,7 @@ STARTS = [
         {"cpuManagerPolicy": "static"},
         {
             "set reservedSystemCPUs": {"reservedSystemCPUs": "0"},
-            ", beside kubeReservedCgroup or systemReservedCgroup, kubeReserved.cpu": BY_CGROUP,
+            ", if kubeReservedCgroup or systemReservedCgroup is set, kubeReserved.cpu": BY_CGROUP,
             "systemReserved.cpu": {"systemReserved": {"cpu": "1"}, "systemReservedCgroup": "/system.slice"},
         },
     ),

@@ -181,7 +181,8 @@ def _turned_on(*gates: str) -> str:
 
 def _gated_option(field: str, name: str, stage: str, gate: str, fix: str) -> Lint:
     departs = (
-        f"; according to KEP-4540, disabling the gate only disables the option ({OPTION_GROUPS})"
+        f"; without it the kubelet does not start, although KEP-4540 says that it only ignores the option "
+        f"({OPTION_GROUPS})"
         if name == STRICT_RESERVATION
         else ""
     )

@@ -17,7 +17,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.state_checks.cpu_findings import CPUHolder, CPUSubject, cpus_by_pod
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.phrases import all_of, counted
+from cpuctl.phrases import all_of, counted, named
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -59,12 +59,13 @@ def _split_cores(
     if not sharers:
         return
     cores = [CPUSet(core) for core in policy.topology.cores_of(CPUMask((pool | others).mask)).values()]
+    shared = f"the core{'s' * (len(cores) > 1)} of {named(union(cores))}"
     yield StateFinding(
         Severity.WARNING,
         "split-core",
         StatePlace(CPU_FILE, *held.owner),
-        f"{subject.owners.name(*held.owner)} shares {'core' if len(cores) == 1 else 'cores'} {union(cores)} "
-        f"with {all_of(sharers)}, which full-pcpus-only should prevent",
+        f"{subject.owners.name(*held.owner)} shares {shared} with {all_of(sharers)}, which full-pcpus-only "
+        "should prevent",
         expected="whole cores",
         detected=str(held.cpus),
     )

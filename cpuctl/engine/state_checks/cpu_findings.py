@@ -113,16 +113,21 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
     pool = subject.state.default_cpu_set
     if not pool:
         some_are_gone = any(subject.owners.status(*held.owner) in GONE for held in subject.held)
+        strict = policy.options.strict_cpu_reservation
+        unheld = CPUSet(policy.allocatable if strict else policy.topology.cpus) - subject.exclusive
+        why = (
+            ": with strict-cpu-reservation the kubelet can cause this itself, and then does not start with "
+            "its own file again (kubernetes issue 141196)"
+        )
         yield StateFinding(
             Severity.ERROR,
             "pool-empty",
             _FILE,
-            "the shared pool is empty: with strict-cpu-reservation the kubelet can cause this itself, and "
-            "then does not start with its own file again (kubernetes issue 141196)",
+            f"the shared pool is empty{f', although no container has {named(unheld)}' if unheld else why}",
             expected="at least one CPU",
             detected="none",
-            # Without their entries, the pool is not empty.
-            fix=REPAIR_WITH_PODS if some_are_gone else REMOVE_ONE,
+            # Without the entries of pods that are gone, the pool is not empty.
+            fix=REPAIR if unheld else REPAIR_WITH_PODS if some_are_gone else REMOVE_ONE,
         )
     elif pool <= CPUSet(policy.reserved):
         yield StateFinding(

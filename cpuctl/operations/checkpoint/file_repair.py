@@ -11,6 +11,7 @@ from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.verify import exclusive_cpus
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
@@ -137,7 +138,7 @@ class FileRepair(Record):
         if ids and self.case.owners.pods is None:
             return NotRepaired(
                 "the file identifies containers by ID, and their names are unknown",
-                "pass the pods with their container IDs: --pods FILE",
+                REPAIR_WITH_PODS,
             )
         entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
         actions = []

@@ -14,6 +14,7 @@ _TEMPLATE = re.compile(
     r"(?:\s+x(?P<count>[0-9]{1,9}))?\s*",
     re.ASCII,
 )
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?:\s.*)?", re.ASCII)
 _FILES = (".yaml", ".yml", ".json")
 _HINT = (
     "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3; "
@@ -32,6 +33,10 @@ def pods_from_template(text: str) -> tuple[Pod, ...]:
     """
     found = _TEMPLATE.fullmatch(text)
     if found is None:
+        name = text.partition("=")[0].strip()
+        if name and not _NAME.fullmatch(name):
+            expected = "expected lower-case letters, digits, - and ."
+            raise _unusable(text, f'"{name}" is not a pod name: {expected}')
         raise _unusable(text, "not a pod template")
     if "=" not in text and found["name"].endswith(_FILES):
         raise _unusable(text, "this looks like a file name: use -f")

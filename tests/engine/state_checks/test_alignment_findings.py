@@ -55,15 +55,15 @@ APART = state("0,2-4,6-8,10-12,14-15", entries={DB: {"server": cpus("1,5,9,13")}
 
 
 def test_a_core_that_is_shared_with_the_pool() -> None:
-    who = f"shop/{DB}/server shares cores 2,5,10,13 with the shared pool"
+    who = f"shop/{DB}/server shares the cores of CPUs 2,5,10,13 with the shared pool"
     assert found(OF_POOL, CORES) == [split(who, DB, "server", "1-2,5,9")]
 
 
 def test_a_core_that_is_shared_with_another_pod() -> None:
     one, other = f"shop/{DB}/server", f"shop/{WEB}/app"
     assert found(OF_POD, CORES) == [
-        split(f"{one} shares cores 2,5,10,13 with {other}", DB, "server", "1-2,9,13"),
-        split(f"{other} shares cores 2,5,10,13 with {one}", WEB, "app", "5,10"),
+        split(f"{one} shares the cores of CPUs 2,5,10,13 with {other}", DB, "server", "1-2,9,13"),
+        split(f"{other} shares the cores of CPUs 2,5,10,13 with {one}", WEB, "app", "5,10"),
     ]
 
 

@@ -93,6 +93,20 @@ CASES = [
                 f"{REPAIR} --pods FILE",
             ),
         ),
+        STRICT,
+    ),
+    Case(
+        "an empty pool although CPUs are free",
+        state("", entries={DB: {"server": cpus("1-7,9-15")}}),
+        (
+            cpu_error(
+                code="pool-empty",
+                message="the shared pool is empty, although no container has CPUs 0,8",
+                expected="at least one CPU",
+                detected="none",
+                fix=REPAIR,
+            ),
+        ),
     ),
     Case(
         "a pool of reserved CPUs only",

@@ -82,7 +82,7 @@ def test_amounts_determine_the_class(text: str, qos: str) -> None:
         ("web.yaml", "this looks like a file name: use -f"),
         ("pods.json x3", "this looks like a file name: use -f"),
         ("=4", "not a pod template"),
-        ("Web=4", "not a pod template"),
+        ("Web=4", '"Web" is not a pod name: expected lower-case letters, digits, - and .'),
         ("web=4,1Gi,3", "not a pod template"),
         ("web=4x3", 'expected a quantity, found "4x3": quantities must match'),
         ("web=4/4/4", 'expected a quantity, found "4/4": quantities must match'),

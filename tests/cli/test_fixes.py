@@ -99,6 +99,7 @@ CASES: list[Config] = [
     {"kubeReserved": {"memory": "5%"}},
     {"kubeReserved": {"pid": "some"}},
     {"evictionHard": {"memory.available": "100Mi", "memory.avail": "5%"}},
+    {"enforceNodeAllocatable": ["pod"]},
     {"evictionSoft": {"memory.available": "5%"}},
     {"kubeReserved": {"memory": "-1"}},
     {"systemReserved": {"nvidia.com/gpu": "1"}},
@@ -219,9 +220,13 @@ def _rename(config: Config, meant: str, name: str) -> None:
     _write(config, meant, config[above].pop(last))
 
 
-def _rename_in_all(config: Config, meant: str, name: str, fields: str) -> None:
+def rename_in_all(config: Config, meant: str, name: str, fields: str) -> None:
+    """Rename a member of settings, or an entry of lists."""
     for field in fields.split(" and "):
-        config[field][meant] = config[field].pop(name)
+        if isinstance(config[field], list):
+            config[field] = [meant if each == name else each for each in config[field]]
+        else:
+            config[field][meant] = config[field].pop(name)
 
 
 def _write_whole(config: Config, value: str) -> None:
@@ -257,7 +262,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"set (\S+): (\S+); set": _write,
     r"set (\S+) to a quantity, such as (\S+) or": _write,
     r"use (\S+) instead of (\S+)$": _rename,
-    r"use (\S+) instead of (\S+) in (.+)$": _rename_in_all,
+    r"use (\S+) instead of (\S+) in (.+)$": rename_in_all,
     r"set (\S+) to a list, such as (\S+)$": _write,
     r"remove (\w+); remove (\S+) from enforceNodeAllocatable$": _enforce_less,
     r"remove (\w+) from featureGates$": _without_gate,

@@ -123,6 +123,7 @@ NOTED = [
     Reported({"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "0%"}}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="3Gi")}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1G")}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi", hugepages_2Mi="2Mi")}),
     Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1.5Gi")}),
     Reported(

@@ -19,7 +19,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.operations.reservable import reservable_cpus
 from tests.cli.conftest import Cpuctl
-from tests.cli.test_fixes import CASES
+from tests.cli.test_fixes import CASES, rename_in_all
 from tests.support.proposals import texts_of
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -48,8 +48,7 @@ def followed(config: Config, fix: str) -> Config:
             *above, last = meant[1].split(".")
             _within(changed, above)[last] = meant[2]
         elif named := re.fullmatch(r"use (\S+) instead of (\S+) in (.+)", step):
-            for field in named[3].split(" and "):
-                changed[field][named[1]] = changed[field].pop(named[2])
+            rename_in_all(changed, *named.groups())
         elif gates := re.fullmatch(r"set featureGates: \{(.+)\}", step):
             enabled = {each.removesuffix(": true"): True for each in gates[1].split(", ")}
             changed["featureGates"] = changed.get("featureGates", {}) | enabled

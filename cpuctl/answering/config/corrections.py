@@ -49,6 +49,8 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             return _amount(group, signal, config.eviction_hard, _THRESHOLD)
         case ("evictionHard", signal):
             return group.renamed(signal, nearest(signal, SIGNALS), config.eviction_hard)
+        case (field,) if field == _ENFORCED:
+            return _of_enforced(error)
         case _ if group.flag or origin.kind is OriginKind.FLAG:
             return ""
         case (field,) if field in _BY_SIGNAL:
@@ -91,6 +93,7 @@ class _Group(NamedTuple):
 
 
 _RESERVATIONS = ("kubeReserved", "systemReserved")
+_ENFORCED = "enforceNodeAllocatable"
 _GRACE = "evictionSoftGracePeriod"
 _BY_SIGNAL: Mapping[str, Callable[[KubeletConfiguration], Mapping[str, str]]] = {
     "evictionSoft": lambda config: config.eviction_soft,
@@ -115,6 +118,14 @@ def _of_signals(config: KubeletConfiguration, field: str, error: str) -> str:
         if fix := _amount(_Group(field), signal, given, _THRESHOLD):
             return fix
     return ""
+
+
+def _of_enforced(error: str) -> str:
+    """Correct the entry that the kubelet's error names with one of those that it lists."""
+    said, _, accepted = error.partition("Valid options are ")
+    wrong = re.search(r'option "([^"]*)" specified', said)
+    meant = nearest(wrong[1], re.findall(r'"([^"]+)"', accepted)) if wrong else ""
+    return f"use {meant} instead of {wrong[1]} in {_ENFORCED}" if wrong and meant else ""
 
 
 def _is_period(text: str) -> bool:

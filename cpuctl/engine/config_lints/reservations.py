@@ -165,7 +165,9 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
         fix = f"remove {balance.kind}"
     else:
         message = f"reservedMemory adds up to {balance.listed} of memory, {_addends(started)}: {off}"
-        fix = f"{'add' if short else 'subtract'} {amount}; {_RESERVE}"
+        # A number of bytes is nothing that one adds to mebibytes.
+        change = "" if amount.nano % (_BYTE << 20) else f"{'add' if short else 'subtract'} {amount}; "
+        fix = f"{change}{_RESERVE}"
     return Lint(
         severity=Severity.ERROR,
         code="reserved-memory-unequal",

@@ -82,9 +82,9 @@ NONE_KEPT = error(
 @pytest.mark.parametrize(
     ("reserved", "difference", "fix"),
     [
-        ("1Gi", "612Mi is missing", "add 612Mi"),
-        ("2Gi", "412Mi too much", "subtract 412Mi"),
-        ("1715470335", "1 is missing", "add 1"),
+        ("1Gi", "612Mi is missing", "add 612Mi; "),
+        ("2Gi", "412Mi too much", "subtract 412Mi; "),
+        ("1715470335", "1 is missing", ""),
     ],
 )
 def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> None:
@@ -96,7 +96,7 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
             f"{difference}",
             expected="1636Mi",
             detected=reserved,
-            fix=f"{fix}; {SPLIT}",
+            fix=f"{fix}{SPLIT}",
         )
     ]
 

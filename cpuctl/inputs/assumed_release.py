@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
 
 
+ASSUMED = "is assumed, the"
+"""What every warning about an assumed release says."""
+
+
 def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     """Load a configuration as a kubelet of the release that *setup* assumes, or of the nearest possible one.
 
@@ -69,7 +73,7 @@ def _known_flags(names: Collection[str], minor: int | None) -> list[str]:
 def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
     nearest = "newest" if minor < setup.version.minor else "first"
     sources.warnings.append(
-        f"{why}: 1.{minor} is assumed, the {nearest} version {which} (set the node's kubelet version with "
+        f"{why}: 1.{minor} {ASSUMED} {nearest} version {which} (set the node's kubelet version with "
         "--kubelet-version)"
     )
     sources.add("kubeletVersion", f"1.{minor}", "default")

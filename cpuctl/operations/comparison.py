@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import option_names
 from cpuctl.errors import UsageError
+from cpuctl.inputs.assumed_release import ASSUMED
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -74,6 +75,7 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
         sources.assumed_configuration = ""
         sources.add("kubeletConfiguration", ", ".join(each.file for each in requested), "given")
     if all(each.overrides.version for each in requested):
+        sources.warnings[:] = [text for text in sources.warnings if ASSUMED not in text]
         sources.add("kubeletVersion", ", ".join(str(each.overrides.version) for each in requested), "given")
     return Comparison(one, other, all(each.is_release for each in requested))
 

@@ -377,3 +377,11 @@ def test_cpus_that_only_a_rejected_pod_has_are_named(cpuctl: Cpuctl) -> None:
     assert f"\nA: {kept}\n" in one
     document = compared(cpuctl, *node, "--compare", "1.34", "1.35")
     assert [held["cpus"] for held in document["b"]["heldByRejected"]] == ["2-15"]
+
+
+def test_no_release_is_assumed_if_both_sides_name_one(cpuctl: Cpuctl) -> None:
+    """The gate is gone in the release that is assumed otherwise."""
+    words = ("plan", "-m", "synthetic:2s2n4c2t", "--kubelet-args", "--feature-gates=CPUManager=true")
+    sides = (("1.31", "1.32"), ("1.32", "."))
+    told = [cpuctl(*words, "-T", "web=1/1,1Gi", "--compare", *each).err for each in sides]
+    assert ["is assumed" in each for each in told] == [False, True]

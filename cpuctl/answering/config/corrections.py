@@ -34,10 +34,7 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
     """
     config, origin = loaded.config, loaded.origin(*path)
     if path == (RESERVED,):
-        meant = _as_mask(config.reserved_system_cpus) or _as_list(config.reserved_system_cpus)
-        if not meant and f"unable to parse {RESERVED}" in error:
-            return f"set {origin.text if origin.kind is OriginKind.FLAG else RESERVED} to a list, such as 0-1"
-        return reserving(loaded, meant)
+        return _of_reserved_cpus(loaded, error)
     group = _Group.of(loaded, path[0])
     match path:
         case (field, name) if field in _RESERVATIONS:
@@ -56,13 +53,17 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
         case (field,) if field in _BY_SIGNAL:
             return _of_signals(config, field, error)
         case ("memorySwap", "swapBehavior"):
-            given = config.swap_behavior.casefold()
-            accepted = re.findall(r"\w+Swap\b", error.partition("must be one of")[2])
-            return _written(
-                path_name(path), next((each for each in accepted if each.casefold().startswith(given)), "")
-            )
+            return _of_swap(config.swap_behavior.casefold(), path, error)
         case _:
             return ""
+
+
+def _of_reserved_cpus(loaded: LoadedConfiguration, error: str) -> str:
+    given, origin = loaded.config.reserved_system_cpus, loaded.origin(RESERVED)
+    meant = _as_mask(given) or _as_list(given)
+    if not meant and f"unable to parse {RESERVED}" in error:
+        return f"set {origin.text if origin.kind is OriginKind.FLAG else RESERVED} to a list, such as 0-1"
+    return reserving(loaded, meant)
 
 
 class _Group(NamedTuple):
@@ -118,6 +119,12 @@ def _of_signals(config: KubeletConfiguration, field: str, error: str) -> str:
         if fix := _amount(_Group(field), signal, given, _THRESHOLD):
             return fix
     return ""
+
+
+def _of_swap(given: str, path: tuple[str, ...], error: str) -> str:
+    accepted = re.findall(r"\w+Swap\b", error.partition("must be one of")[2])
+    meant = next((each for each in accepted if each.casefold().startswith(given)), "")
+    return _written(path_name(path), meant)
 
 
 def _of_enforced(error: str) -> str:

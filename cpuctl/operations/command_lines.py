@@ -207,7 +207,8 @@ def pods_diff_command(
     if kubelet.config_dir is not None or kubelet.arguments:
         return ""
     verb = ("pods", "diff", "-f", *filenames, option_names.TO, after)
-    return kubelet_command(verb, machine, replace(kubelet, version=before), memory)
+    # Without flags, its arguments are empty.
+    return kubelet_command(verb, machine, replace(kubelet, version=before, arguments=None), memory)
 
 
 def fleet_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -462,3 +463,12 @@ def test_the_changes_shown_and_omitted_are_those_of_the_answer(node: tuple[str, 
     line = f"\n{shown} changes for this configuration; {omitted} other changes do not affect it"
     assert line in cpuctl(*words).out
     assert f"\n{shown + omitted} changes\n" in cpuctl(*words, "--all").out
+
+
+def test_the_command_that_compares_pods_has_only_options_of_pods_diff(cpuctl: Cpuctl) -> None:
+    """Without flags, a kubelet's arguments are empty, which other commands have to be told."""
+    node = ("-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--kubelet-args", "", "--state", "none")
+    pods = ("-f", "fixtures/nodes/v2-2-numa/pods.json", "--from", "1.31", "--to", "1.36")
+    shown = cpuctl("config", "versions", "-q", *node, *pods, columns=400).out
+    (command,) = re.findall(r"To compare their QoS classes and cgroups: cpuctl (.*)", shown)
+    assert cpuctl(*shlex.split(command)).code == 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cpuctl import option_names
 from cpuctl.documents.files import STDIN, file_argument
 from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.phrases import REPAIR_STEPS
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -352,12 +353,25 @@ def checkpoint_commands(
 
         below = inputs.root if inputs.root != "/" else ""
         recording = inputs.state if is_recording(inputs.state) else ""
+        steps = ""
+        if recording or not inputs.state:
+            text, steps = _steps_on_node(text, inputs.kubelet)
         machine = inputs.machine or recording or below or LIVE_MACHINE
         of_kubelet = partial(_of_kubelet, machine, inputs)
         text = re.sub(_EXPLAINING, partial(_explaining, machine, inputs, root_dir), text)
-        return re.sub(_OF_KUBELET, of_kubelet, re.sub(_PROPOSED, spelt_out, text))
+        return re.sub(_OF_KUBELET, of_kubelet, re.sub(_PROPOSED, spelt_out, text)) + steps
 
     return spelt_out_all
+
+
+def _steps_on_node(text: str, kubelet: KubeletInputs) -> tuple[str, str]:
+    """Split off the steps that repair a node's own files, which are only changed there."""
+    change, steps, _ = text.partition(f"then {REPAIR_STEPS}")
+    if not steps:
+        return text, ""
+    release = shlex.join(_words({option_names.KUBELET_VERSION: kubelet.version or None}))
+    command = f"checkpoint repair {release}".rstrip()
+    return change, f"then, on the node, {REPAIR_STEPS.replace('checkpoint repair', command)}"
 
 
 def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:

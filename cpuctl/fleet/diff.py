@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from os.path import commonpath
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cpuctl.answering import API_VERSION
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.fleet.facts import differences
-from cpuctl.fleet.varying_text import skeleton
+from cpuctl.fleet.varying_text import skeleton, unnamed
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (
@@ -81,7 +81,7 @@ def _nodes(
             outcome = "Unreadable"
         else:
             changes = list(_changes(one, other))
-            changes += _found_changes(found[0].get(one["source"], []), found[1].get(other["source"], []))
+            changes += _found_changes(found[0].get(one["source"], {}), found[1].get(other["source"], {}))
             outcome = "Changed" if changes else "Same"
         yield {
             "node": name,
@@ -133,23 +133,27 @@ def _free(node: ListedNode) -> dict[str, str]:
     return {_FREE: str(free["exclusiveCPUs"]), _LARGEST: str(free["largestOnOneNode"])}
 
 
-def _findings(row: CheckedNode | UnreadableNode) -> list[str]:
-    """Return the findings on a node, each once, without names and numbers of this node."""
+def _findings(row: CheckedNode | UnreadableNode) -> dict[str, str]:
+    """Return the findings on a node, each once, without names and numbers of this node, by what they say."""
     if row["outcome"] == "Unreadable":
-        return []
-    texts = (
-        filter(None, (each["severity"], each["code"], skeleton(each["subject"]), skeleton(each["message"])))
-        for each in row["findings"]
-    )
-    return list(dict.fromkeys(map(": ".join, texts)))
+        return {}
+    found: dict[str, str] = {}
+    for each in row["findings"]:
+        texts = each["subject"], each["message"]
+        key, shown = (
+            ": ".join(filter(None, (each["severity"], each["code"], *map(reduced, texts))))
+            for reduced in (skeleton, unnamed)
+        )
+        found.setdefault(key, shown)
+    return found
 
 
-def _found_changes(before: Sequence[str], after: Sequence[str]) -> Iterator[NodeChange]:
-    for text in before:
-        if text not in after:
+def _found_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[NodeChange]:
+    for key, text in before.items():
+        if key not in after:
             yield {"aspect": "finding", "what": "finding", "before": text, "after": ""}
-    for text in after:
-        if text not in before:
+    for key, text in after.items():
+        if key not in before:
             yield {"aspect": "finding", "what": "finding", "before": "", "after": text}
 
 

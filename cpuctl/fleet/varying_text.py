@@ -30,6 +30,11 @@ def skeleton(text: str) -> str:
     return _LISTED.sub(VARIES, one)
 
 
+def unnamed(text: str) -> str:
+    """Return a text with ... for names and numbers."""
+    return _LISTED.sub(VARIES, _NAMES.sub(VARIES, text))
+
+
 def in_common(texts: Sequence[str]) -> str:
     """Return the text with ... for every word that is not the same in all of them."""
     if len(set(texts)) == 1:

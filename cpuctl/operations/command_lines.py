@@ -209,7 +209,8 @@ def pods_diff_command(
         return ""
     verb = ("pods", "diff", "-f", *filenames, option_names.TO, after)
     # Without flags, its arguments are empty.
-    return kubelet_command(verb, machine, replace(kubelet, version=before, arguments=None), memory)
+    kubelet = replace(kubelet, version=before, arguments=None, ignores_unknown_gates=False)
+    return kubelet_command(verb, machine, kubelet, memory)
 
 
 def fleet_command(

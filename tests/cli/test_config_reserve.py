@@ -225,3 +225,16 @@ def test_the_check_names_the_difference(run: Reserve) -> None:
     assert found["message"].endswith(
         "(kubeReserved 1Gi + systemReserved 512Mi + evictionHard 3435973888): 3972844800 is missing"
     )
+
+
+def test_a_flag_that_a_snippet_does_not_override_is_named(cpuctl: Cpuctl) -> None:
+    words = ("config", "reserve", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--cpu-count", "2", "-q")
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1")
+    answer = cpuctl(*words, *flags)
+    assert (
+        "has no effect while a flag sets reservedSystemCPUs: remove or change --reserved-cpus\n" in answer.out
+    )
+    snippet = cpuctl(*words, *flags, "--snippet")
+    assert snippet.out.startswith("apiVersion: ")
+    assert snippet.err == "warning: flags override files; remove or change these: --reserved-cpus\n"
+    assert not cpuctl(*words, "--snippet").err

@@ -201,3 +201,14 @@ def test_findings_name_the_pods(fleets: Path, cpuctl: Cpuctl) -> None:
         assert [line.split(": ")[1:3] for line in found] == [[word, "warning"]] * 2
     alone = cpuctl(*words(fleets, "--pods", str(fleets / "pods.json")))
     assert (alone.code, "--pods: requires --check state or audit" in alone.err) == (2, True)
+
+
+def test_findings_keep_their_words_and_lose_names_and_numbers(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    for folder, node in (("before", "v2-2-numa"), ("after", "hybrid-8-numa")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / f"fixtures/nodes/{node}/node.tar.xz", tmp_path / folder / "node.tar.xz")
+    shown = cpuctl(
+        "fleet", "diff", "before", "after", "--check", "audit", "-q", cwd=tmp_path, columns=400
+    ).out
+    assert "new: error: cpuset-differs: ...: no container of its pod should have CPUs ...; allowed: " in shown
+    assert "use --pods to identify the container" in shown

@@ -465,10 +465,13 @@ def test_the_changes_shown_and_omitted_are_those_of_the_answer(node: tuple[str, 
     assert f"\n{shown + omitted} changes\n" in cpuctl(*words, "--all").out
 
 
-def test_the_command_that_compares_pods_has_only_options_of_pods_diff(cpuctl: Cpuctl) -> None:
+@pytest.mark.parametrize("words", [("--kubelet-args", ""), ("--ignore-unknown-gates",)], ids=str)
+def test_the_command_that_compares_pods_has_only_options_of_pods_diff(
+    words: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
     """Without flags, a kubelet's arguments are empty, which other commands have to be told."""
-    node = ("-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--kubelet-args", "", "--state", "none")
-    pods = ("-f", "fixtures/nodes/v2-2-numa/pods.json", "--from", "1.31", "--to", "1.36")
+    node = ("-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--state", "none", *words)
+    pods = ("-f", "fixtures/nodes/v2-2-numa/pods.json", "--from", "1.35", "--to", "1.36")
     shown = cpuctl("config", "versions", "-q", *node, *pods, columns=400).out
     (command,) = re.findall(r"To compare their QoS classes and cgroups: cpuctl (.*)", shown)
     assert cpuctl(*shlex.split(command)).code == 0

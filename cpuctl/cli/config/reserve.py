@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, emit, note
+from cpuctl.cli.output import Output, Style, complain, emit, note
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
@@ -34,7 +34,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Proposed, Rejection, Unproposed
+    from cpuctl.answers.config import Proposal, Proposed, Rejection, Unproposed
     from cpuctl.engine.reserve import CPUReserve, MemoryReserve
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.machine.model import Machine
@@ -157,13 +157,27 @@ def reserve(
     command_of = partial(kubelet_command, machine=machine, kubelet=kubelet, memory=memory)
     _add_next(document, source, command_of, kubelet.arguments, alone=alone)
     print_sources(sources, style)
-    if snippet and style.for_people and "rejection" in document:
-        # Nothing is written to stdout: a file of sentences is not a drop-in file.
-        note(f"error: {_reason(document['rejection'])}", style)
-    else:
-        emit(document, style)
+    _print(document, style, snippet=snippet)
     if "rejection" in document and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _print(document: "Proposed | Unproposed", style: Style, *, snippet: bool) -> None:
+    for_file = snippet and style.for_people
+    if for_file and "rejection" in document:
+        # Nothing is written to stdout: a file of sentences is not a drop-in file.
+        note(f"error: {_reason(document['rejection'])}", style)
+        return
+    if for_file and "proposal" in document:
+        _warn_of_flags(document["proposal"])
+    emit(document, style)
+
+
+def _warn_of_flags(proposal: "Proposal") -> None:
+    """Warn if the snippet has no effect, because flags set what it sets."""
+    places = (place["where"] or "" for place in proposal["replaces"])
+    if flags := [where for where in places if where.startswith("--")]:
+        complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
 
 
 def _add_next(

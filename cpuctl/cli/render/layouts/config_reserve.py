@@ -89,7 +89,13 @@ def _nodes(nodes: Sequence[NodeMemory]) -> Table:
 
 def _replaced(places: Sequence[SettingToFix]) -> Iterator[Cell]:
     for place in places:
-        yield Cell(f"replaces {place['setting']} at {place['where'] or place['from']}")
+        where = place["where"] or str(place["from"])
+        if where.startswith("--"):
+            yield Cell(
+                f"has no effect while a flag sets {place['setting']}: remove or change {where}", "yellow"
+            )
+        else:
+            yield Cell(f"replaces {place['setting']} at {where}")
 
 
 def snippet_blocks(document: Proposed, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape

@@ -164,6 +164,11 @@ def pages_lines(document: ExplainedDecision) -> Iterator[Lines]:
         then = ", before memory_manager_state is removed" if pages["removesMemoryState"] else ""
         purpose = f"on the node, to allocate the huge pages until the next reboot{then}"
         yield next_line(purpose, pages["command"])
+        if not pages["before"]:
+            size = byte_text(pages["pageKiB"] << 10).removesuffix("i")
+            yield Lines.of(
+                f"Without this file, the kernel does not offer such pages: boot with hugepagesz={size}"
+            )
         if repair := pages.get("repairCommand"):
             step = f"Then stop the kubelet, and {_ADDING} (running pods keep their memory): {repair}"
             yield Lines((Cell(step), *copies_cells(repair), Cell("Then start the kubelet.")))

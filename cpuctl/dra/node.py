@@ -13,6 +13,7 @@ from cpuctl.cpuset import CPUSet, union
 from cpuctl.dra.accounting import CPU, Accounts, ClaimRules, accounts_of, uncovered
 from cpuctl.dra.allocation import Allocated, Books, Inventory, Unsatisfied, allocate
 from cpuctl.dra.driver import DRIVER
+from cpuctl.dra.missing_devices import elsewhere
 from cpuctl.dra.model import Claim, Device, DeviceRequest, Grant
 from cpuctl.dra.prepare import Driver, NotPrepared, Prepared
 from cpuctl.dra.reading import ClaimObjects
@@ -335,12 +336,9 @@ class NodeClaims(Copied):
                     f"claim {claim.full_name} has device {each.device}, but no ResourceSlice lists the "
                     f"devices of its driver {each.driver}"
                 )
-            device = f"device {each.device} of {each.driver}"
             if key not in self.held:
                 raise _UnschedulableHereError(
-                    claim,
-                    each.request,
-                    f"the claim is allocated outside this node: {device} in pool {each.pool}",
+                    claim, each.request, elsewhere(each, self._scheduler_view.devices)
                 )
 
     def prepare(self, pod: Pod) -> None:

@@ -71,6 +71,15 @@ def test_a_claim_that_has_been_allocated_keeps_its_devices() -> None:
     )
 
 
+def test_a_device_of_another_mode_is_not_outside_the_node() -> None:
+    """The allocation was made while the driver published other devices."""
+    text = allocated("mine", "cpudevmachine", consumed=4) + pod("a", "mine")
+    assert why(planned(text)) == (
+        "default/mine cpus: the claim is allocated device cpudevmachine of dra.cpu, which is not in pool "
+        "node-a of this node: the driver publishes other devices (--driver-args sets its mode)"
+    )
+
+
 def test_the_machine_as_a_device_gets_the_cpus_in_the_allocation() -> None:
     """docs/user/opaque-cpuset-overrides.md of the driver."""
     from cpuctl.dra.driver import GroupBy

@@ -98,7 +98,11 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     table = suggestions_table(document)
     if not table.rows:
         claims = document["decision"]["rule"] == "resourceClaims"
-        change = ": change the claim's requests, or the devices" if claims else ""
+        change = (
+            ": change the claim's requests, or the devices of the driver (see cpuctl dra slices)"
+            if claims
+            else ""
+        )
         yield Lines.of(f"No changes were tried{change}.")
         return
     yield table

@@ -15,6 +15,6 @@ def elsewhere(allocated: Result, devices: Iterable[Device]) -> str:
         return f"the claim is allocated outside this node: {device} in pool {pool}"
     options = " (--driver-args sets its mode)" if allocated.driver == DRIVER else ""
     return (
-        f"the claim is allocated {device}, which is not in pool {pool} of this node: the driver publishes other "
-        f"devices{options}"
+        f"the claim is allocated {device}, which is not in pool {pool} of this node: the driver publishes "
+        f"other devices{options}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -475,3 +476,17 @@ def test_the_command_that_compares_pods_has_only_options_of_pods_diff(
     shown = cpuctl("config", "versions", "-q", *node, *pods, columns=400).out
     (command,) = re.findall(r"To compare their QoS classes and cgroups: cpuctl (.*)", shown)
     assert cpuctl(*shlex.split(command)).code == 0
+
+
+def test_a_kubelet_that_rejects_cgroup_v1_would_not_start_after_an_upgrade(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Since 1.31 a kubelet may do so, from 1.35 on by default."""
+    with tarfile.open(ROOT / "fixtures/nodes/hybrid-8-numa/node.tar.xz") as archive:
+        archive.extractall(tmp_path / "node", filter="data")
+    file = tmp_path / "node/var/lib/kubelet/config.yaml"
+    file.write_text(file.read_text().replace('"failCgroupV1": false', '"failCgroupV1": true'))
+    words = ("config", "versions", "-m", str(tmp_path / "node"), "--kubelet-args", "", "--state", "none")
+    answer = cpuctl(*words, "--from", "1.30", "--to", "1.35")
+    assert answer.out.startswith("Kubelet 1.30 would start.\nKubelet 1.35 would not start: ")
+    assert "cgroup version: 1 (capture)" in answer.err

@@ -107,6 +107,7 @@ def load_of(load: Mapping[str, int]) -> Load:
 # This is the object that the input has for a node, one that an exporter publishes again after every pod, or
 # what the plugin's reserve cache has left of either.
 
+_ASSUMED = "its configuration is not recorded, and defaults are assumed: set it with --kubelet-config FILE"
 _EXPORTER = Publisher()
 
 
@@ -151,7 +152,9 @@ class ClassTopologies:
             assert node_class.planning is not None, "something is published of it"
             found = compared(given, now, self._kubelet_of(node_class), node_class.planning).findings
             if found:
-                yield name, tuple(map(str, found))
+                assumed = node_class.planning.sources.assumed_configuration
+                note = f" ({_ASSUMED})" if assumed else ""
+                yield name, tuple(f"{each}{note}" for each in found)
 
     def topology(self, node_class: NodeClass) -> NodeTopology | None:
         """Return the object that the plugin uses; None if the node has none."""

@@ -92,16 +92,12 @@ def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str
 
 
 def claims_command(planning: Planning) -> str:
-    """Write the command line that allocates the claims of the same pods or, beside others, shows devices.
-
-    Claims of pods that run already are allocated, which only the explanation takes into account.
-    """
+    """Write the command line that shows the devices of a node, from which its claims can request."""
     from cpuctl.inputs.dra import driver_options
 
-    inputs, beside = planning.inputs, planning.initial.running or planning.initial.texts
-    verb, files = ("slices", []) if beside else ("allocate", _manifests(inputs))
+    inputs = planning.inputs
     node = node_options(inputs.machine, inputs.kubelet, (), {})
-    return shlex.join(["cpuctl", "dra", verb, *node, *driver_options(inputs.node.driver_arguments), *files])
+    return shlex.join(["cpuctl", "dra", "slices", *node, *driver_options(inputs.node.driver_arguments)])
 
 
 def advise_command(planning: Planning) -> str:

@@ -63,10 +63,10 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("fleet", "list", FLEET, *MISSPELT): ("fleet check --check config,state", NO),
     ("plan", *MACHINE, "-f", CLAIM): ("explain default/web", NO),
     ("dra", "allocate", *MACHINE, "-f", CLAIM, "--reserved-cpus", "0"): ("explain default/web", NO),
-    ("explain", *MACHINE, "-f", CLAIM): ("dra allocate", NO),
+    ("explain", *MACHINE, "-f", CLAIM): ("dra slices", YES),
     ("explain", *MACHINE, "-f", CLAIM, "--driver-args", "--group-by=socket --expose-pcie-roots"): (
-        "dra allocate -m fixtures/machines/2s-2numa-32cpu.tar.xz --group-by socket --expose-pcie-roots",
-        NO,
+        "dra slices -m fixtures/machines/2s-2numa-32cpu.tar.xz --group-by socket --expose-pcie-roots",
+        YES,
     ),
     ("plan", *MACHINE, "-f", INVALID): ("pods lint", NO),
     ("explain", *MACHINE, "-f", INVALID): ("pods lint", NO),
@@ -154,7 +154,8 @@ def test_a_no_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl: Cpu
     assert command.startswith(verb)
     known = (*MACHINE, *STATIC, *MISSPELT, NODE, FLEET, CLAIM, INVALID, "synthetic:1c")
     inputs = set(words).intersection(known)
-    assert inputs <= set(shlex.split(command))
+    # The devices of a node do not depend on claims.
+    assert inputs - ({CLAIM} if verb.startswith("dra slices") else set()) <= set(shlex.split(command))
     typed = cpuctl(*shlex.split(command), "-q", columns=80)
     assert (typed.code, typed.err) == (code, "")
 
@@ -192,7 +193,8 @@ def test_a_failed_start_is_reported_on_stderr(words: tuple[str, ...], cpuctl: Cp
 def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> None:
     stated = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
     assert stated.code == NO
-    assert "\n\nNo changes were tried: change the claim's requests, or the devices.\n\nNext, " in stated.out
+    change = "change the claim's requests, or the devices of the driver (see cpuctl dra slices)"
+    assert f"\n\nNo changes were tried: {change}.\n\nNext, " in stated.out
     assert "CHANGE" not in stated.out
 
 

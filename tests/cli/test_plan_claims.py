@@ -94,10 +94,11 @@ def test_explain_shows_what_is_missing_and_which_claims_hold_it(cpuctl: Cpuctl, 
     assert "remove default/web" in [each["text"] for each in document["suggestions"]]
 
 
-def test_beside_running_pods_the_next_command_shows_what_the_driver_offers(cpuctl: Cpuctl) -> None:
-    """``dra allocate`` does not know what running pods hold."""
+@pytest.mark.parametrize("running", [(), ("--pods", "fixtures/resize/running.json")], ids=["alone", "beside"])
+def test_the_next_command_shows_what_the_driver_offers(running: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    """``dra allocate`` does not know what running pods hold, and proposes this explanation."""
     node = ("-m", "synthetic:2s2n16c2t,mem=64Gi")
-    words = ("-f", "tests/cli/next_steps/claim.yaml", "--pods", "fixtures/resize/running.json")
+    words = ("-f", "tests/cli/next_steps/claim.yaml", *running)
     stated = cpuctl("explain", *node, *words, "-q", columns=80)
     last = stated.out.splitlines()[-1]
     assert last == "Next, to see what claims can request: cpuctl dra slices -m synthetic:2s2n16c2t,mem=64Gi"

@@ -69,7 +69,7 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 def _next(planning: Planning, explained: Explained) -> NextPart:
     """Return the command that shows what fits, finds settings, adds devices, or lints the broken rules.
 
-    For a pod whose claims are not satisfied, it shows what claims can get.
+    For a pod whose claims are not satisfied, it shows the devices of the node.
     """
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)

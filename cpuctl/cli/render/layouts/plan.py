@@ -90,7 +90,6 @@ def next_step(command: str) -> Lines:
     """Return the next command, and its purpose, which follows from its verb."""
     purposes = {
         "cpuctl advise ": "to get settings with exclusive CPUs",
-        "cpuctl dra allocate ": "to see the devices and CPUs of all claims",
         "cpuctl dra slices ": "to see what claims can request",
         "cpuctl plan --capacity ": "to see what is free and what else fits",
         "cpuctl pods lint ": "to see where to change the manifests",

@@ -193,7 +193,9 @@ def _unknown(names: Iterable[str], minor: int) -> list[str]:
 def _check_directory(sources: ConfigSources, minor: int) -> None:
     if sources.drop_ins is not None and not behaviours(minor).drop_ins:
         text = "unknown flag: --config-dir"
-        error = InputError(f"kubelet 1.{minor} has no drop-in directory", where=sources.drop_ins.name)
+        message = f"kubelet 1.{minor} has no drop-in directory"
+        hint = "move the settings to the main file, and leave out the drop-in directory"
+        error = InputError(message, where=sources.drop_ins.name, hint=hint)
         raise ConfigRefusedError.from_error(
             error, Refusal(FLAGS, text, f"failed to parse kubelet flag: {text}")
         )

@@ -81,7 +81,7 @@ def _configuration(
     # Warnings of the configuration are findings here, and are not repeated on stderr.
     findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
-    loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup_version))
+    loaded = loaded.on_cgroups(cgroup_version)
     states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
@@ -89,7 +89,7 @@ def _configuration(
     saved = states if with_states or isinstance(outcome, Started) else _saved(inputs, source, loaded)
     reserve = reservable_cpus(source, loaded.kubelet, saved)
     missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
-    exceeds = not isinstance(outcome, Started) and exceeds_capacity(source, loaded.kubelet)
+    exceeds = getattr(outcome, "stage", "") == "memoryManager" and exceeds_capacity(source, loaded.kubelet)
     start = CheckedStart(outcome, reserve, exceeds)
     if not states:
         return check_document(loaded, start, lints, sources.entries, missing)

@@ -7,7 +7,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.notes import print_sources
+from cpuctl.cli.notes import print_sources, warn_of_flags
 from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
@@ -247,9 +247,8 @@ def _warn(proposal: "ProposedSettings") -> None:
     """Warn if the settings do not take effect as a drop-in file alone, or need more than that."""
     from cpuctl.exports.answer_text import state_files_text
 
-    if flags := proposal["flags"]:
-        complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
-    elif not proposal["dropIn"]:
+    warn_of_flags(proposal["flags"])
+    if not (proposal["flags"] or proposal["dropIn"]):
         complain(
             "warning: a drop-in file is not enough, because it cannot remove settings of the main file; "
             "change the main file"

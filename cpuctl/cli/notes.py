@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Style, note
+from cpuctl.cli.output import Style, complain, note
 from cpuctl.inputs.sources import NOT_VERIFIED, THE_FLAGS, UNKNOWN_FLAGS
 from cpuctl.inputs.user_defaults import origin_text
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpuctl.answers.start import Start
     from cpuctl.inputs.live_node import LiveNode, ObservedNode
     from cpuctl.inputs.sources import Sources
@@ -21,6 +23,12 @@ _WORDS = {
     "unitFiles": "kubelet unit and environment files",
 }
 """Inputs whose names in documents are no usual words."""
+
+
+def warn_of_flags(flags: Sequence[str]) -> None:
+    """Warn that these flags override the settings of a proposed file; no flags, no warning."""
+    if flags:
+        complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
 
 
 def print_sources(sources: Sources, style: Style) -> None:

@@ -13,9 +13,9 @@ from cpuctl.cpuset import CPUSet, union
 from cpuctl.dra.accounting import CPU, Accounts, ClaimRules, accounts_of, uncovered
 from cpuctl.dra.allocation import Allocated, Books, Inventory, Unsatisfied, allocate
 from cpuctl.dra.driver import DRIVER
-from cpuctl.dra.missing_devices import elsewhere
 from cpuctl.dra.model import Claim, Device, DeviceRequest, Grant
 from cpuctl.dra.prepare import Driver, NotPrepared, Prepared
+from cpuctl.dra.published import elsewhere
 from cpuctl.dra.reading import ClaimObjects
 from cpuctl.dra.selectors import Selectors
 from cpuctl.engine.changeable import Copied

@@ -7,11 +7,11 @@ former, and CPUs from the latter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DRIVER, DeviceMode, DriverSettings, GroupBy
-from cpuctl.dra.model import Attribute, Device
+from cpuctl.dra.model import Attribute, Device, Result
 from cpuctl.dra.slices import CPU_CAPACITY, MACHINE_DEVICE, PCIE_ROOT
 from cpuctl.phrases import some_of
 
@@ -86,3 +86,15 @@ def _count(device: Device) -> str | None:
 def _value(attribute: Attribute | None) -> tuple[type, Attribute | None]:
     """Return an attribute with its type: 1 is not true."""
     return type(attribute), attribute
+
+
+def elsewhere(allocated: Result, devices: Iterable[Device]) -> str:
+    """Say where a device is that is not among the *devices* of a node."""
+    device, pool = f"device {allocated.device} of {allocated.driver}", allocated.pool
+    if (allocated.driver, pool) not in {each.id[:2] for each in devices}:
+        return f"the claim is allocated outside this node: {device} in pool {pool}"
+    options = " (--driver-args sets its mode)" if allocated.driver == DRIVER else ""
+    return (
+        f"the claim is allocated {device}, which is not in pool {pool} of this node: the driver publishes "
+        f"other devices{options}"
+    )

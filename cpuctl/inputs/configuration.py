@@ -153,6 +153,10 @@ class LoadedKubelet(Record):
     configuration: LoadedConfiguration
     setup: KubeletSetup
 
+    def on_cgroups(self, version: int) -> LoadedKubelet:
+        """Return the same kubelet on control groups of a version, which can keep it from starting."""
+        return replace(self, kubelet=replace(self.kubelet, cgroup_version=version))
+
 
 def given_arguments(text: str | None) -> tuple[str, ...]:
     """Split the value of ``--kubelet-args``, or the content of the file that it names (``@FILE``).

@@ -234,7 +234,7 @@ def compare_versions(
         other = load_setup(replace(loaded.setup, version=version, released=True), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, VersionStart(refused.whole_refusal)), None
-    other = _on_cgroups(other, kubelet.cgroup_version)
+    other = other.on_cgroups(kubelet.cgroup_version)
     return changes, (here, _start(source, other, states)), other
 
 
@@ -282,11 +282,6 @@ class Uncompared(NamedTuple):
     effects: Effects | None = None
 
 
-def _on_cgroups(loaded: LoadedKubelet, version: int) -> LoadedKubelet:
-    """Let a kubelet run on control groups of a version, which can keep it from starting."""
-    return replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=version))
-
-
 def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison | Uncompared:
     """Read the inputs, and compare on a machine; raise UsageError for an unknown release."""
     from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
@@ -297,7 +292,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
         loaded = load_kubelet(inputs.kubelet, sources, machine=source)
     except ConfigRefusedError as refused:
         return _uncompared(source, inputs, refused.whole_refusal, sources)
-    loaded = _on_cgroups(loaded, load_cgroup_version("", source, sources))
+    loaded = loaded.on_cgroups(load_cgroup_version("", source, sources))
     target = next_version(inputs.to_version, loaded.kubelet.version)
     states, unseen = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
@@ -328,7 +323,7 @@ def _uncompared(
     except ConfigRefusedError as refused:
         uncompared = NO_EFFECTS if inputs.running or inputs.incoming.pods else None
         return Uncompared(target, refusal, VersionStart(refused.whole_refusal), effects=uncompared)
-    other = _on_cgroups(other, load_cgroup_version("", source, sources))
+    other = other.on_cgroups(load_cgroup_version("", source, sources))
     states, unseen = states_of_node(source, other, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(other.kubelet), sources)
     trial = ReleaseTrial(source, states, running, inputs.incoming, inputs.node)

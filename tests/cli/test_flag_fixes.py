@@ -40,7 +40,7 @@ def followed(flags: str, fix: str) -> str:
             words[listed[1] or listed[2]] = "0"
         elif not step.startswith("for a list of CPUs"):
             raise AssertionError(step)
-    return " ".join(f"{name}={value}" if value or "=" in flags else name for name, value in words.items())
+    return " ".join(f"{name}={value}" for name, value in words.items())
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Kubelet:
             items = {"apiVersion": "v1", "kind": "List", "items": node.pods}
             (self.directory / "pods.json").write_text(json.dumps(items))
             pods = ("-f", "pods.json")
-        result = self.cpuctl("plan", *given, *pods, *node.words, "-o", "json", cwd=self.directory)
+        result = self.cpuctl("plan", *given, *pods, "-o", "json", cwd=self.directory)
         assert result.out, result
         answer: dict[str, Any] = json.loads(result.out)
         if answer["start"]["outcome"] != "Started":
@@ -50,7 +50,7 @@ def kubelet(cpuctl: Cpuctl, tmp_path: Path) -> Kubelet:
 NOT_FOLLOWED = {
     "whole-cores": "the reason of an event, beside a message that has its own fix",
     "reserved-cpus-unknown": "needs a machine whose online CPUs are not in its topology",
-    "static-pod-references": "``plan`` takes such pods; test_pods_lint.py follows the advice for manifests",
+    "static-pod-references": "``plan`` takes the pods of manifests as those of an API server",
     "static-pod-manifest": "about a file that is no pod",
     "static-pod-invalid": "the invalid field is in the message",
     "preemption-failed": "``plan`` does not evict pods",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.cli.test_fixes import STATIC, Config, memory_of
-from tests.support.followed_fixes import Case, Node, Pod, case, cpu_options
+from tests.support.followed_fixes import Case, Node, Pod, cpu_options
 
 Amounts = Mapping[str, str]
 SMALL = "synthetic:2s2n4c2t,mem=4Gi"
@@ -99,7 +99,7 @@ SIDECAR = node(
 FEWER, MOVED = "request fewer CPUs", "move a pod with exclusive CPUs to another node"
 WHOLE_CORES = "reserve only whole cores in reservedSystemCPUs"
 ADMISSIONS: list[Case] = [
-    case(
+    Case(
         "topology-affinity",
         THREE,
         {
@@ -110,7 +110,7 @@ ADMISSIONS: list[Case] = [
             ", with restricted, topologyManagerScope: pod": THREE.with_config(**POD_SCOPE),
         },
     ),
-    case(
+    Case(
         "smt-alignment",
         UNEVEN,
         {
@@ -119,27 +119,27 @@ ADMISSIONS: list[Case] = [
             )
         },
     ),
-    case("smt-alignment", OLD, {MOVED: with_pods(OLD, LOW)}, "whole cores"),
-    case(
+    Case("smt-alignment", OLD, {MOVED: with_pods(OLD, LOW)}, "whole cores"),
+    Case(
         "smt-alignment",
         OLD_SPLIT,
         {WHOLE_CORES: OLD_SPLIT.with_config(reservedSystemCPUs="0,2")},
         "split cores",
     ),
-    case("too-few-free-cores", FULL, {FEWER: with_pods(FULL, BIG, LOW), MOVED: with_pods(FULL, LARGE)}),
-    case(
+    Case("too-few-free-cores", FULL, {FEWER: with_pods(FULL, BIG, LOW), MOVED: with_pods(FULL, LARGE)}),
+    Case(
         "too-few-free-cores",
         SPLIT,
         {WHOLE_CORES: SPLIT.with_config(reservedSystemCPUs="0,8")},
         "split cores",
     ),
-    case("not-enough-cpus", BEYOND, {FEWER: with_pods(BEYOND, BIG, LOW), MOVED: with_pods(BEYOND, LOW)}),
-    case(
+    Case("not-enough-cpus", BEYOND, {FEWER: with_pods(BEYOND, BIG, LOW), MOVED: with_pods(BEYOND, LOW)}),
+    Case(
         "no-memory-affinity",
         UNPINNED,
         {"request less": with_pods(UNPINNED, pod("db", amounts("1", "7Gi")))},
     ),
-    case(
+    Case(
         "no-memory-affinity",
         RESERVED,
         {
@@ -148,13 +148,13 @@ ADMISSIONS: list[Case] = [
         },
         "reserved",
     ),
-    case(
+    Case(
         "no-memory-affinity",
         PAGED,
         {"allocate more huge pages on the node": replace(PAGED, machine=f"{SMALL},hugepages-2Mi=4")},
         "huge pages",
     ),
-    case(
+    Case(
         "memory-hint-not-extended",
         EXTENDED,
         {
@@ -164,7 +164,7 @@ ADMISSIONS: list[Case] = [
             "move pods with pinned memory off a NUMA node": with_pods(EXTENDED, EXTENDED.pods[1]),
         },
     ),
-    case(
+    Case(
         "memory-group",
         GROUPED,
         {
@@ -176,8 +176,8 @@ ADMISSIONS: list[Case] = [
             ),
         },
     ),
-    case("memory-group", APART, {"move the pod that uses the node": with_pods(APART, APART.pods[1])}, "pods"),
-    case(
+    Case("memory-group", APART, {"move the pod that uses the node": with_pods(APART, APART.pods[1])}, "pods"),
+    Case(
         "memory-quantity",
         UNWHOLE,
         {
@@ -186,12 +186,12 @@ ADMISSIONS: list[Case] = [
             )
         },
     ),
-    case(
+    Case(
         "pod-level-scope",
         WHOLE_POD,
         {"request less": with_pods(WHOLE_POD, pod("db", amounts("2", "1Gi"), {}, whole=amounts("6", "3Gi")))},
     ),
-    case(
+    Case(
         "pod-level-scope",
         with_pods(LEAVES_NONE, pod("db", amounts("2", "1Gi"), {}, whole=amounts("2", "2Gi"))),
         {
@@ -201,7 +201,7 @@ ADMISSIONS: list[Case] = [
         },
         "leaves none",
     ),
-    case(
+    Case(
         "pod-level-budget",
         BUDGET,
         {
@@ -210,7 +210,7 @@ ADMISSIONS: list[Case] = [
             )
         },
     ),
-    case(
+    Case(
         "node-full",
         HEAVY,
         {
@@ -218,7 +218,7 @@ ADMISSIONS: list[Case] = [
             "request less memory": with_pods(HEAVY, HEAVY.pods[0], LOW),
         },
     ),
-    case(
+    Case(
         "node-full",
         HEAVY.with_config(kubeReserved={"memory": "4Gi"}),
         {
@@ -228,7 +228,7 @@ ADMISSIONS: list[Case] = [
         },
         "reserved",
     ),
-    case(
+    Case(
         "too-many-pods",
         CROWDED,
         {
@@ -236,7 +236,7 @@ ADMISSIONS: list[Case] = [
             "raise maxPods (and podsPerCore, if it is set)": CROWDED.with_config(maxPods=2),
         },
     ),
-    case(
+    Case(
         "pod-level-off",
         GATE_OFF,
         {
@@ -244,7 +244,7 @@ ADMISSIONS: list[Case] = [
             "remove spec.resources": with_pods(GATE_OFF, LOW),
         },
     ),
-    case(
+    Case(
         "sidecar-off",
         SIDECAR,
         {

@@ -19,7 +19,6 @@ class Node:
     machine: str = MACHINE
     release: str = "1.36"
     pods: tuple[Pod, ...] = ()
-    words: tuple[str, ...] = ()
 
     def with_config(self, **changes: Any) -> Node:
         """Change settings; None removes one."""
@@ -27,7 +26,7 @@ class Node:
         return replace(self, config=config)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
     """A message, the node that prints it, and for each part of its fix the node on which it was followed."""
 
@@ -40,14 +39,10 @@ class Case:
         return f"{self.code} {self.name}".strip()
 
 
-def case(code: str, node: Node, ways: dict[str, Node], name: str = "") -> Case:
-    return Case(code=code, node=node, ways=ways, name=name)
-
-
 def settings(code: str, before: Config, after: dict[str, Config], name: str = "", **more: Any) -> Case:
     """Return a case in which only settings change."""
     node = Node(config=before, **more)
-    return case(code, node, {way: node.with_config(**changes) for way, changes in after.items()}, name)
+    return Case(code, node, {way: node.with_config(**changes) for way, changes in after.items()}, name)
 
 
 def options(**given: str) -> dict[str, str]:

@@ -218,21 +218,10 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 
 
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
-    """Return where a finding's setting is set; the fix of an option in a flag is written as in the flag."""
+    """Return where a finding's setting is set; the fix of a setting that a flag sets names the flag."""
     where = place_of(loaded, lint.place) or ""
-    if where.startswith("--") and _OPTIONS.fullmatch(lint.fix):
-        options = [_in_flag(*parts) for parts in _OPTION.findall(lint.fix)]
-        flags = " ".join(f"{where}={option}" for option in options)
-        lint = replace(lint, fix=f"set {flags if len(options) > 1 else options[0]}")
-    if where.startswith("--"):
-        # Defaults are only merged into thresholds of the file.
-        lint = replace(lint, fix=lint.fix.partition(", or set mergeDefaultEvictionSettings")[0])
-    lint = replace(lint, fix=in_flags(lint.fix, loaded))
+    lint = replace(lint, fix=in_flags(lint.fix, where, loaded))
     return lint.at(SettingPlace(path_name(lint.place), where))
-
-
-def _in_flag(name: str, value: str, other: str) -> str:
-    return f"{name}={value} or {name}={other}" if other else f"{name}={value}"
 
 
 def _with_repair(finding: ConfigRemark) -> ConfigRemark:
@@ -248,8 +237,6 @@ def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.Co
     return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
 
 
-_OPTION = re.compile(r'([\w-]+): "([^"]*)"(?: or "([^"]*)")?')
-_OPTIONS = re.compile(rf"set {_OPTION.pattern}(?:, {_OPTION.pattern})*")
 RESERVE = "cpuctl config reserve"
 _IN_STATES = re.compile(
     r"\b(?:set|use|reserve|add) .*(?:reservedSystemCPUs|--reserved-cpus|reservedMemory|CPUs in total)"
@@ -370,7 +357,7 @@ def _of_reserved(text: str, reservable: ReservableCPUs, loaded: LoadedConfigurat
     online, kept = reservable.online, reservable.kept
     if listed := kept or reservable.others:
         whose = "" if kept else " (CPUs that no container has exclusively)"
-        return ", or ".join(filter(None, (online, f"{reserving(loaded, str(listed))}{whose}")))
+        return ", or ".join(filter(None, (online, f"{reserving(str(listed))}{whose}")))
     others = f"{online}, or list other CPUs" if online else "list only online CPUs"
     return f"{others} in {RESERVED}; {_by_list(reservable)}"
 

@@ -34,7 +34,7 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
     """
     config, origin = loaded.config, loaded.origin(*path)
     if path == (RESERVED,):
-        return _of_reserved_cpus(loaded, error)
+        return _of_reserved_cpus(config.reserved_system_cpus, error)
     group = _Group.of(loaded, path[0])
     match path:
         case (field, name) if field in _RESERVATIONS:
@@ -58,12 +58,11 @@ def correction(loaded: LoadedConfiguration, path: tuple[str, ...], error: str) -
             return ""
 
 
-def _of_reserved_cpus(loaded: LoadedConfiguration, error: str) -> str:
-    given, origin = loaded.config.reserved_system_cpus, loaded.origin(RESERVED)
+def _of_reserved_cpus(given: str, error: str) -> str:
     meant = _as_mask(given) or _as_list(given)
     if not meant and f"unable to parse {RESERVED}" in error:
-        return f"set {origin.text if origin.kind is OriginKind.FLAG else RESERVED} to a list, such as 0-1"
-    return reserving(loaded, meant)
+        return f"set {RESERVED} to a list, such as 0-1"
+    return reserving(meant)
 
 
 class _Group(NamedTuple):
@@ -142,11 +141,9 @@ def _is_period(text: str) -> bool:
         return False
 
 
-def reserving(loaded: LoadedConfiguration, cpus: str) -> str:
-    """Return how to reserve CPUs where they are reserved now; an empty text for none."""
-    origin = loaded.origin(RESERVED)
-    of_flag = origin.kind is OriginKind.FLAG
-    return f"set {origin.text}={cpus}" if of_flag and cpus else _written(RESERVED, cpus)
+def reserving(cpus: str) -> str:
+    """Return how to reserve CPUs; an empty text for none."""
+    return _written(RESERVED, cpus)
 
 
 def _written(name: str, value: str) -> str:

@@ -11,6 +11,8 @@ from cpuctl.kubelet.configuration.settings import OriginKind
 if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 
+_OPTION = re.compile(r'([\w-]+): "([^"]*)"(?: or "([^"]*)")?')
+_OPTIONS = re.compile(rf"set {_OPTION.pattern}(?:, {_OPTION.pattern})*")
 _GATES = "featureGates"
 _GATES_SET = re.compile(rf"set {_GATES}: \{{(?P<gates>[^}}]*)\}}")
 _GATES_REMOVED = re.compile(rf"remove (?P<gates>\w+(?:(?:, | and )\w+)*) from {_GATES}")
@@ -20,15 +22,33 @@ _FIELD = re.compile(r"(?<![\w.-])[a-z]\w+(?![\w:-])")
 _FLAG = re.compile(r"--[a-z][\w-]*")
 
 
-def in_flags(fix: str, loaded: LoadedConfiguration) -> str:
-    """Write settings in a fix as the flags that set them; commands in it stay as they are."""
-    text, command, options = fix.partition("cpuctl ")
+def in_flags(fix: str, where: str, loaded: LoadedConfiguration) -> str:
+    """Write settings in a fix as the flags that set them; commands in it stay as they are.
+
+    *where* is the place of the setting that the fix is about: if that is a flag, options are its members.
+    """
+    if where.startswith("--"):
+        options = _OPTIONS.fullmatch(fix)
+        if options and options[1] not in FIELD_TYPES:
+            return _options_set(fix, where)
+        # Defaults are only merged into thresholds of the file.
+        fix = fix.partition(", or set mergeDefaultEvictionSettings")[0]
+    text, command, rest = fix.partition("cpuctl ")
     text = _GATES_SET.sub(lambda found: _gates_set(found, loaded), text)
     text = _GATES_REMOVED.sub(lambda found: _gates_removed(found, loaded), text)
     text = _VALUE_SET.sub(lambda found: _value_set(found, loaded), text)
     text = _MEMBER.sub(lambda found: _member(found, loaded), text)
     text = _FIELD.sub(lambda found: _flag(loaded, found[0]) or found[0], text)
-    return f"{text}{command}{options}"
+    return f"{text}{command}{rest}"
+
+
+def _options_set(fix: str, flag: str) -> str:
+    options = [
+        f"{name}={value} or {name}={other}" if other else f"{name}={value}"
+        for name, value, other in _OPTION.findall(fix)
+    ]
+    flags = " ".join(f"{flag}={option}" for option in options)
+    return f"set {flags if len(options) > 1 else options[0]}"
 
 
 def _flag(loaded: LoadedConfiguration, *path: str) -> str:

@@ -9,7 +9,7 @@ import typer
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
-from cpuctl.cli.notes import print_sources
+from cpuctl.cli.notes import print_sources, warn_of_flags
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, complain, emit, note
+from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
@@ -31,7 +31,6 @@ from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Proposal, Proposed, Rejection, Unproposed
@@ -151,8 +150,7 @@ def reserve(
         alone = False
     else:
         alone = cpus is None and loaded.kubelet.config.memory_manager_policy == "None"
-        cgroup = load_cgroup_version(cgroup_version, source, sources)
-        loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
+        loaded = loaded.on_cgroups(load_cgroup_version(cgroup_version, source, sources))
         document = _answer(source, loaded, cpus, kept, sources)
     command_of = partial(kubelet_command, machine=machine, kubelet=kubelet, memory=memory)
     _add_next(document, source, command_of, kubelet.arguments, alone=alone)
@@ -176,8 +174,7 @@ def _print(document: "Proposed | Unproposed", style: Style, *, snippet: bool) ->
 def _warn_of_flags(proposal: "Proposal") -> None:
     """Warn if the snippet has no effect, because flags set what it sets."""
     places = (place["where"] or "" for place in proposal["replaces"])
-    if flags := [where for where in places if where.startswith("--")]:
-        complain(f"warning: flags override files; remove or change these: {' '.join(flags)}")
+    warn_of_flags([where for where in places if where.startswith("--")])
 
 
 def _add_next(

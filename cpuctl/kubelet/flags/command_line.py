@@ -78,8 +78,7 @@ def split_arguments(text: str) -> list[str]:
     found: dict[str, list[str]] = {"": []}
     name = ""
     for before, word in pairwise(["", *arguments]):
-        variable = None if _awaits_value(before) else _VARIABLE.match(word)
-        if variable:
+        if (variable := _VARIABLE.match(word)) and not _awaits_value(before):
             name = variable[1]
             found.pop(name, None)
             found[name] = _split(word[variable.end() :])

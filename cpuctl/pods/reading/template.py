@@ -8,13 +8,14 @@ from cpuctl.errors import UsageError
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 
+_POD_NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _TEMPLATE = re.compile(
-    r"\s*(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)"
+    rf"\s*(?P<name>{_POD_NAME})"
     r"(?:\s*=\s*(?P<cpu>[^,\sx][^,\s]*)?\s*(?:,\s*(?P<memory>[^,\sx][^,\s]*)?)?)?"
     r"(?:\s+x(?P<count>[0-9]{1,9}))?\s*",
     re.ASCII,
 )
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?:\s.*)?", re.ASCII)
+_NAME = re.compile(rf"{_POD_NAME}(?:\s.*)?", re.ASCII)
 _FILES = (".yaml", ".yml", ".json")
 _HINT = (
     "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3; "

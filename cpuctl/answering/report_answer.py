@@ -212,7 +212,7 @@ class _Reporter:
         cgroup = load_cgroup_version("", self.source, sources)
         document = check_configuration(self._checked(), self.source, cgroup, sources, with_states=False)
         self.sources.take_over(sources)
-        if sources.assumed_configuration or sources.described_machine:
+        if sources.assumes_configuration:
             here = self.live and sources.assumed_configuration
             missing = _NO_CONFIGURATION_HERE.format(sources.assumed_configuration)
             self._misses("configuration", missing if here else _NO_CONFIGURATION)

@@ -170,7 +170,7 @@ class NodeChecker(KubeletFiles):
             node = NodeInputs(machine=source, kubelet=kubelet, listed=listed)
             yield _of_audit(node, machine, state.state)
         if self._published and NRT in self._checks:
-            assumed = _is_assumed(sources)
+            assumed = sources.assumes_configuration
             yield _of_published(self._published, kubelet, recording, assumed=assumed)
 
 
@@ -179,16 +179,12 @@ def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sourc
     cgroup_version = load_cgroup_version("", machine, sources)
     document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
     missing = [each["what"] for each in document["notChecked"] if each["what"].startswith(THE_FLAGS)]
-    if _is_assumed(sources):
+    if sources.assumes_configuration:
         missing.insert(0, _ASSUMED)
     findings = [
         _finding("config", each["setting"] or "", each["where"] or "", each) for each in document["findings"]
     ]
     return _Checked(findings, _unchecked("config", missing), document["start"])
-
-
-def _is_assumed(sources: Sources) -> bool:
-    return bool(sources.assumed_configuration or sources.described_machine)
 
 
 def _unchecked(check: FleetCheckName, missing: Iterable[str]) -> list[UncheckedPart]:
@@ -208,7 +204,7 @@ def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Che
         for each in document["findings"]
         if not (not_started and not each["file"] and each["code"] in _OF_THE_START)
     ]
-    missing = [_ASSUMED] if configured is None and _is_assumed(sources) else []
+    missing = [_ASSUMED] if configured is None and sources.assumes_configuration else []
     if not document["files"]:
         missing.append(_ENDS_BEFORE if "kubelet" not in document else _NO_STATE)
     elif any(each["verdict"]["outcome"] == "NotReached" for each in document["files"]):

@@ -152,8 +152,7 @@ class ClassTopologies:
             assert node_class.planning is not None, "something is published of it"
             found = compared(given, now, self._kubelet_of(node_class), node_class.planning).findings
             if found:
-                assumed = node_class.planning.sources.assumed_configuration
-                note = f" ({_ASSUMED})" if assumed else ""
+                note = "" if node_class.planning.sources.names_kubelet else f" ({_ASSUMED})"
                 yield name, tuple(f"{each}{note}" for each in found)
 
     def topology(self, node_class: NodeClass) -> NodeTopology | None:
@@ -161,6 +160,11 @@ class ClassTopologies:
         if not node_class.published:
             node_class.topology, node_class.published = self._republished(node_class), True
         return node_class.topology
+
+    def comparable(self, node_class: NodeClass) -> bool:
+        """Return whether the object can be held against the kubelet: a given one not if that is assumed."""
+        assert node_class.planning is not None, "it is read with its kubelet"
+        return node_class.given is None or node_class.planning.sources.names_kubelet
 
     def now(self, node_class: NodeClass) -> NodeTopology | None:
         """Return what the publisher of that object would publish now; None if there is no object."""

@@ -404,10 +404,11 @@ class FleetPlanner:
         node_class = best(classes, [score + more.value for score, more in zip(own, added, strict=True)])
         placed = self._chosen(node_class, classes, pod, needs)
         if placed.admission is not None and not placed.admitted:
-            why = why_passed(
-                placed.admission.verdict, request, plugin.topology(node_class), plugin.now(node_class)
-            )
-            view = view._replace(wrongly_passed=why)
+            if plugin.comparable(node_class):
+                why = why_passed(
+                    placed.admission.verdict, request, plugin.topology(node_class), plugin.now(node_class)
+                )
+                view = view._replace(wrongly_passed=why)
             if plugin.reserves:
                 self._reserve(node_class, pod)
         return placed._replace(plugin=view)
@@ -425,7 +426,11 @@ class FleetPlanner:
         for node_class, refusal in refusals.items():
             counts[refusal] += len(node_class.members)
         view = PluginView(tuple(counts.items()))
-        wrongly = [each for each in list(refusals)[:_MOST_TRIED] if self._would_admit(each, pod, needs)]
+        wrongly = [
+            each
+            for each in list(refusals)[:_MOST_TRIED]
+            if self._would_admit(each, pod, needs) and plugin.comparable(each)
+        ]
         if not wrongly:
             return view
         names = self._names(index for each in wrongly for index in each.members)

@@ -72,6 +72,11 @@ class Sources:
         return configured or "kubeletArguments" in self.entries
 
     @property
+    def assumes_configuration(self) -> bool:
+        """Whether no configuration was found or named; flags may be known nevertheless."""
+        return bool(self.assumed_configuration or self.described_machine)
+
+    @property
     def assumed(self) -> dict[str, str]:
         """What is assumed for the kubelet's release, configuration and flags, by input, if unknown."""
         names = ["kubeletVersion", UNKNOWN_FLAGS]

@@ -31,7 +31,7 @@ THIRD_IN_TWO_PIECES = ("a=2/2,1Gi", "b=3/3,1Gi", "c=2/2,1Gi")
 PLUGIN = "noderesourcetopologymatch"
 
 
-def kubelet(arguments: str) -> KubeletInputs:
+def kubelet(arguments: str | None) -> KubeletInputs:
     return KubeletInputs(arguments=arguments, version="1.36")
 
 
@@ -42,7 +42,7 @@ def no_progress(_done: int, _total: int) -> None:
 def planned(
     *templates: str,
     fleet: dict[str, str] | None = None,
-    arguments: str = SINGLE,
+    arguments: str | None = SINGLE,
     plugin: str = PLUGIN,
     **words: Any,
 ) -> tuple[Any, Sources]:
@@ -201,6 +201,22 @@ def test_a_stale_object_lets_pods_pass_and_is_reported(tmp_path: Path) -> None:
     assert other["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
         "the object says single-numa-node, but the kubelet uses best-effort"
     )
+
+
+def test_an_object_is_not_held_against_a_kubelet_whose_configuration_is_assumed(tmp_path: Path) -> None:
+    published = objects(tmp_path / "nrt.yaml", **TWO)
+    answer, sources = planned("a=5/5,1Gi", fleet=TWO, topologies=published, arguments=None)
+    assert outcomes(answer) == [(None, "Pending")]
+    assert answer["pods"][0]["plugin"]["filtered"]
+    assert answer["pods"][0]["plugin"]["wronglyFiltered"] is None
+    assert answer["summary"]["wronglyFiltered"] == 0
+    assert any(
+        "its configuration is not recorded, and defaults are assumed" in each for each in sources.warnings
+    )
+    known, _ = planned(
+        "a=5/5,1Gi", fleet=TWO, topologies=published, arguments="--topology-manager-policy=none"
+    )
+    assert known["summary"]["wronglyFiltered"] == 1
 
 
 def test_an_object_without_zones_shows_nothing_about_the_kubelets_policies(tmp_path: Path) -> None:

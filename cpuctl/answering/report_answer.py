@@ -45,7 +45,7 @@ MOST_EXPLAINED = 20
 
 _NO_CONFIGURATION = "the kubelet's configuration: not in the recording, so defaults are assumed"
 _NO_CONFIGURATION_HERE = "the kubelet's configuration: {} does not exist, so defaults are assumed"
-_DESCRIBED = "the machine is only a description: there are no running processes to check"
+_DESCRIBED = "a described machine has no state files, cgroups or processes"
 _NO_STATE = "the kubelet's state files are not in the recording"
 _NO_STATE_HERE = "no kubelet state files found"
 _NO_OWNERS = "cpu_manager_state is not in the recording: the owners of CPUs are unknown"

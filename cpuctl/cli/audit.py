@@ -45,7 +45,7 @@ disturbances, notes are informational. Container names come from --pods, otherwi
 links, or from crictl's output in a sosreport; -o plan leaves out containers whose name is unknown. Nothing is
 changed on the node.
 
-Next: run the commands after "fix:", or show how to correct all CPU sets together (--yes writes them):
+Next: run the commands after "fix:" as root, or show how to correct all CPU sets together (--yes writes them):
 
 \b
   sudo cpuctl audit -o plan --exit-zero | sudo cpuctl cgroups apply -f -

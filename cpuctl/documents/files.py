@@ -68,6 +68,8 @@ def nearest_path(path: str) -> str:
         }
         if stem := nearest(begin, known, _LIKE):
             found = missing.with_name(known[stem])
+            if missing == given and ending and found.is_dir():
+                return ""
             whole = found / given.relative_to(missing)
             return str(whole if whole.exists() else found)
     return ""

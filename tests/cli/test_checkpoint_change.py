@@ -481,3 +481,9 @@ def test_every_pod_that_is_rejected_again_has_its_command(checkpoint: Checkpoint
     ]
     shown = checkpoint("verify", *words).out
     assert all(f"\n  see: {each['see']}\n" in shown for each in rejected)
+
+
+def test_files_that_need_no_change_are_not_called_accepted_without_a_machine(checkpoint: Checkpoint) -> None:
+    unverified = checkpoint("migrate", "fine", "--to", "1.36")
+    assert unverified.out.endswith("\nNot verified on a machine (use -m MACHINE).\nNothing to write.\n")
+    assert "Not verified" not in checkpoint("migrate", "fine", "--to", "1.36", *NODE).out

@@ -212,3 +212,12 @@ def test_findings_keep_their_words_and_lose_names_and_numbers(tmp_path: Path, cp
     ).out
     assert "new: error: cpuset-differs: ...: no container of its pod should have CPUs ...; allowed: " in shown
     assert "use --pods to identify the container" in shown
+
+
+def test_long_lists_are_shown_by_what_was_removed_and_added(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Cut at the same place, they may look equal."""
+    for folder, node in (("before", "v2-2-numa"), ("after", "hybrid-8-numa")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(NODES / node / "node.tar.xz", tmp_path / folder / "node1.tar.xz")
+    shown = cpuctl(*words(tmp_path))
+    assert "node1: cores: removed 14, added 14-15 16-17 " in shown.out

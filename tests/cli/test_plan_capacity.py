@@ -341,3 +341,9 @@ def test_a_rejected_pod_keeps_devices_without_the_static_policy(cpuctl: Cpuctl, 
     shown = cpuctl(*words).out
     assert "\nThe rejected pod default/big keeps 1 device of x.com/card until the next pod" in shown
     assert "keeps CPU" not in shown
+
+
+def test_capacity_without_the_static_policy_and_pods_says_what_to_specify(cpuctl: Cpuctl) -> None:
+    words = ("plan", "-q", "-m", "synthetic:1s1n4c1t", "--capacity")
+    assert "\nCapacity: CPU Manager policy none assigns no exclusive CPUs; to see " in cpuctl(*words).out
+    assert "Capacity:" not in cpuctl(*words, "-T", "a=1/1,1Gi").out

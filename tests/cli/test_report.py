@@ -168,7 +168,7 @@ def test_an_unusable_state_file_is_not_reported_as_missing(cpuctl: Cpuctl, tmp_p
 
 def test_a_described_machine_has_nothing_to_check(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
-    described = "the machine is only a description: there are no running processes to check"
+    described = "a described machine has no state files, cgroups or processes"
     assert {each["part"] for each in report["unknown"] if each["what"] == described} == {
         "state",
         "holders",

@@ -60,6 +60,7 @@ def test_a_misspelt_path_is_recognized(tmp_path: Path) -> None:
         "machines/kubelett.txt": "",
         "machines/kubelet.yaml": "",
         "elsewhere/kubelet.yaml": "",
+        "machines.yaml": "",
     }
     found = {path: nearest_path(str(tmp_path / path)) for path in meant}
     assert found == {path: str(tmp_path / name) if name else "" for path, name in meant.items()}

@@ -257,7 +257,10 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
         hint = "add --scheduler-plugin noderesourcetopologymatch"
         raise UsageError("requires --scheduler-plugin", where="--nrt", hint=hint)
     if not recordings and not (nrt and nodes):
-        hint = "use --nodes and --nrt, or record nodes: cpuctl capture FILE"
+        hint = (
+            "specify recordings (cpuctl capture FILE records a node), or use --nodes, --nrt and "
+            "--scheduler-plugin noderesourcetopologymatch"
+        )
         raise UsageError("no recordings specified", where="RECORDINGS", hint=hint)
 
 

@@ -153,8 +153,7 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
                 backup = f", backup {file['backup']}" if file["backup"] else ""
                 yield Cell(f"written: {file['target']}{backup}", "green")
     elif document["outcome"] == "Changed":
-        if document["proof"] is None:
-            yield Cell("Not verified on a machine (use -m MACHINE).", "yellow")
+        yield from _unverified(document)
         directory = "--write-state DIR to write "
         new = f"{directory}new files" if "next" in document or _is_new(document) else ""
         yield Cell(f"Nothing was written; use {new or f'--yes to write in place, or {directory}elsewhere'}.")
@@ -164,7 +163,13 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
     elif document["outcome"] == "Rejected":
         yield Cell(f"Nothing was written{_prevented(document['files'])}.")
     else:
+        yield from _unverified(document)
         yield Cell("Nothing to write.")
+
+
+def _unverified(document: answers.CheckpointChange) -> Iterator[Cell]:
+    if document["proof"] is None:
+        yield Cell("Not verified on a machine (use -m MACHINE).", "yellow")
 
 
 def _prevented(files: Sequence[answers.ChangedFile]) -> str:

@@ -146,13 +146,18 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
 
 def _difference(difference: FactDifference, other: str) -> str:
     fact, here, there = difference["fact"], difference["here"], difference["there"]
-    if max(len(here), len(there)) > _LONGEST_VALUE and here and there:
-        parts = (("only here", _without(here, there)), (f"only in {other}", _without(there, here)))
+    if only_differences(here, there):
+        parts = (("only here", without(here, there)), (f"only in {other}", without(there, here)))
         return f"{fact}: " + ", ".join(f"{fact_value(fact, only)} {where}" for where, only in parts if only)
     return f"{fact}: {fact_value(fact, here)} ({other}: {fact_value(fact, there)})"
 
 
-def _without(one: str, other: str) -> str:
+def only_differences(one: str, other: str) -> bool:
+    """Return whether values are so long that only their differences are shown: cut, they may look equal."""
+    return max(len(one), len(other)) > _LONGEST_VALUE and bool(one and other)
+
+
+def without(one: str, other: str) -> str:
     """Omit from a long list the items that are also in the other list."""
     shared = set(other.split())
     return " ".join(each for each in one.split() if each not in shared)

@@ -51,6 +51,8 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
             yield _elements(capacity, wide=wide)
             if capacity["fragmentation"] is not None:
                 yield _fragmentation(capacity["fragmentation"])
+        elif not copies.rows:
+            yield Lines.of(_NOTHING_TO_MEASURE)
         if capacity["remedies"]:
             yield _remedies(capacity, why)
 
@@ -84,6 +86,10 @@ def _copies(capacity: Capacity, why: Why) -> Table:
     return Table((Column("POD"), Column("MORE COPIES", "right"), Column("LIMITED BY")), tuple(rows))
 
 
+_NOTHING_TO_MEASURE = (
+    "Capacity: CPU Manager policy none assigns no exclusive CPUs; to see how many more copies of pods fit, "
+    "specify the pods (-f or -T)"
+)
 _TINY = "LARGEST REQUEST: the CPUs of one container that requests 1 byte of memory"
 """An assumption that counts only if memory is allocated, too."""
 

@@ -22,10 +22,11 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.publishing import PublisherOption, refuse_publisher, show_topology
+from cpuctl.cli.selection import selected_columns, wanted_cpus
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
@@ -33,7 +34,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
-    from cpuctl.answers.topology import ColumnName, Memory, Topology
+    from cpuctl.answers.topology import Memory, Topology
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
 
@@ -253,7 +254,7 @@ def show(
             output, {"--columns": columns, "--cpus": cpus, option_names.NUMA_MEMORY: memory, SVG: svg}
         )
     pictures = Pictures.requested({SVG: svg}, style, replace=force)
-    names = _columns(columns, implied=bool(cpus) and output is TopologyOutput.TABLE)
+    names = selected_columns(columns, implied=bool(cpus) and output is TopologyOutput.TABLE)
     if names and memory:
         message = "shows only CPUs and cannot be used with --numa-memory"
         raise UsageError(message, where="--columns" if columns else "--cpus", hint="use one of them")
@@ -349,7 +350,13 @@ def devices(
         if source.origin == LIVE_MACHINE or are_recorded(source.files):
             raise InputError("contains no PCI devices that pods could use", where=source.origin)
         raise InputError("PCI devices are not recorded", where=source.origin, hint=RECORD_AGAIN)
-    emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
+    if style.for_people:
+        emit(pci_document(found), style)
+        return
+    counts = drafted(found)
+    emit(draft(counts), style)
+    if not counts:
+        note("note: no device has a resource that common plugins advertise: add resources by hand", style)
 
 
 def _is_machine(word: str) -> bool:
@@ -377,7 +384,7 @@ def _answer(spec: str, cpus: str, style: Style, inputs: KubeletInputs | None = N
     source = load_machine(spec, sources, shows_findings=True)
     memory = counted_memory(source, inputs, sources) if inputs else None
     print_sources(sources, style)
-    wanted = _wanted(cpus, source.machine)
+    wanted = wanted_cpus(cpus, source.machine)
     kubelet = kubelet_view(source.machine, source.info)
     document = topology_document(source.machine, sources.entries, kubelet)
     if memory is not None:
@@ -385,47 +392,6 @@ def _answer(spec: str, cpus: str, style: Style, inputs: KubeletInputs | None = N
     if wanted is not None:
         document["cpus"] = [row for row in document["cpus"] if row["cpu"] in wanted]
     return document
-
-
-def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
-    from cpuctl.errors import InputError
-    from cpuctl.machine.set_names import parse_cpu_names
-    from cpuctl.phrases import named
-
-    if not cpus:
-        return None
-    try:
-        wanted = parse_cpu_names(cpus, machine)
-    except InputError as error:
-        raise UsageError(error.message, where="--cpus", hint=error.hint) from None
-    known = machine.online | machine.offline
-    if not wanted <= known:
-        missing = f"this machine has no {named(wanted - known)}"
-        raise UsageError(f"{missing}: expected CPUs from {known}", where="--cpus")
-    return frozenset(wanted)
-
-
-def _columns(text: str, *, implied: bool) -> "list[ColumnName]":
-    """Return the selected columns; by default none, or the usual ones if a table is *implied*."""
-    if not text and not implied:
-        return []
-
-    from cpuctl.answering.cpu_columns import ALL_COLUMNS, DEFAULT_COLUMNS
-
-    if not text:
-        return list(DEFAULT_COLUMNS)
-    if text == "all":
-        return list(ALL_COLUMNS)
-    columns = {str(name): name for name in ALL_COLUMNS}
-    wanted = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in wanted if name.upper() not in columns]
-    if unknown:
-        from cpuctl.spelling import did_you_mean
-
-        known = [name.lower() for name in columns]
-        hint = did_you_mean(unknown[0], known, f"choose from {', '.join(known)}")
-        raise UsageError(f"unknown column {unknown[0]!r}", where="--columns", hint=hint)
-    return [columns[name.upper()] for name in wanted]
 
 
 FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})

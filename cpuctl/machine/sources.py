@@ -43,6 +43,7 @@ _OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _PROFILE = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?PerformanceProfile\b', re.MULTILINE)
+_DEVICES = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?Devices\b', re.MULTILINE)
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily mistaken for a machine."""
 
@@ -123,6 +124,8 @@ def _no_archive(path: Path, error: InputError) -> InputError:
     if _PROFILE.search(content):
         hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
         return InputError("is a PerformanceProfile, not a machine", where=name, hint=hint)
+    if _DEVICES.search(content):
+        return InputError("is a list of devices, not a machine", where=name, hint="use it with --devices")
     hint = f"if it is a manifest: cpuctl plan -f {quote(name)}"
     return InputError("is a Kubernetes object, not a machine", where=name, hint=hint)
 

@@ -69,6 +69,15 @@ def test_the_draft_is_a_valid_devices_file(cpuctl: Cpuctl, tmp_path: Path, form:
     assert "nvidia.com/gpu" in planned.out
 
 
+def test_an_empty_draft_says_that_resources_must_be_added(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    files = pci("sys/bus/pci/devices/0000:af:00.1", "020000", "8086", "1572", 1)
+    drafted = cpuctl("topology", "devices", "-m", machine(tmp_path, files), "-o", "yaml")
+    assert yaml.safe_load(drafted.out)["resources"] == {}
+    assert (
+        "note: no device has a resource that common plugins advertise: add resources by hand" in drafted.err
+    )
+
+
 def test_without_collected_devices_the_bus_is_read(cpuctl: Cpuctl, tmp_path: Path) -> None:
     files = pci("sys/bus/pci/devices/0000:3b:00.0", "030200", "10de", "20b5", 1)
     text = cpuctl("topology", "devices", "-m", machine(tmp_path, files), "-o", "json").out

@@ -72,6 +72,7 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
         ("large.yaml.gz", "is a compressed kubelet configuration, not a machine"),
         ("pod.yaml", "is a Kubernetes object, not a machine"),
         ("profile.yaml", "is a PerformanceProfile, not a machine"),
+        ("devices.yaml", "is a list of devices, not a machine"),
         ("list.json", "expected cAdvisor's machine information, found a list"),
         ("broken.json", "not JSON"),
     ],
@@ -88,6 +89,7 @@ def test_the_error_for_a_wrong_path_lists_what_is_accepted(name: str, want: str,
     (tmp_path / "profile.yaml").write_text(
         "apiVersion: performance.openshift.io/v2\nkind: PerformanceProfile\n"
     )
+    (tmp_path / "devices.yaml").write_text("apiVersion: cpuctl/v1alpha1\nkind: Devices\nresources: {}\n")
     (tmp_path / "broken.json").write_text('{"topology": ')
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path / name))

@@ -82,3 +82,9 @@ def byte_text(amount: int) -> str:
 
 REPAIR_STEPS = "stop the kubelet, run sudo cpuctl checkpoint repair --yes, and start the kubelet again"
 """What to do after a setting is changed with which the state files were written."""
+
+
+def not_among_manifests(kind: str, name: str, namespace: str = "") -> str:
+    """Say that an object is missing from the input, and how to add it."""
+    where = f" -n {namespace}" if namespace else ""
+    return f"is not among the manifests (add it to -f: kubectl get {kind.lower()}{where} {name} -o yaml)"

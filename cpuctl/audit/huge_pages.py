@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from shlex import quote
 
-from cpuctl.audit.commands import delete_pod
+from cpuctl.audit.commands import REPAIR, delete_pod
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
@@ -185,10 +185,24 @@ def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
         for resource, table in saved.memory_map.items():
             if is_huge_pages(resource):
                 size = page_bytes(resource)
-                there = nodes[number].hugepages.get(size >> 10, 0)
+                if size >> 10 not in nodes[number].hugepages:
+                    yield _unknown_size(number, resource)
+                    continue
+                there = nodes[number].hugepages[size >> 10]
                 surplus = nodes[number].surplus_hugepages.get(size >> 10, 0)
                 if there * size != table.total:
                     yield _other_number(number, resource, table.total // size, there, surplus)
+
+
+def _unknown_size(node: int, resource: str) -> Finding:
+    return Finding(
+        severity=Severity.ERROR,
+        code="huge-pages-differ",
+        place=NodePart(f"{resource} on NUMA node {node}"),
+        message="the Memory Manager's state has pages of a size that this machine does not have: the kubelet "
+        "would not start with it",
+        fix=REPAIR,
+    )
 
 
 def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:

@@ -20,6 +20,7 @@ from cpuctl.dra.reading import ClaimObjects
 from cpuctl.dra.selectors import Selectors
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Pending, Undetermined
+from cpuctl.phrases import not_among_manifests
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import CountedClaim, Pod, PodClaim
 from cpuctl.pods.rules import NodeRules
@@ -438,7 +439,8 @@ class NodeClaims(Copied):
         name, kind = (each.claim, "ResourceClaim") if each.claim else (each.template, "ResourceClaimTemplate")
         known: Mapping[Key, Claim] = self.objects.claims if each.claim else self.objects.templates
         if (claim := known.get((pod.namespace, name))) is None:
-            raise _UnknownError(f"{kind} {pod.namespace}/{name} is not among the manifests")
+            missing = not_among_manifests(kind, name, pod.namespace)
+            raise _UnknownError(f"{kind} {pod.namespace}/{name} {missing}")
         if each.claim:
             return _key_of(claim), claim
         return (pod.uid, each.name), claim._replace(name=f"{pod.name}-{each.name}")
@@ -456,7 +458,7 @@ class NodeClaims(Copied):
     def _why_unknown(self, claim: Claim, name: str) -> str:
         requested = f"claim {claim.full_name} requests devices of class {name}"
         if name not in self.inventory.classes:
-            return f"{requested}, but this DeviceClass is not among the manifests"
+            return f"{requested}, but this DeviceClass {not_among_manifests('DeviceClass', name)}"
         drivers = self.selectors.drivers(self.inventory.classes[name].selectors)
         if unsure := ", ".join(sorted((drivers or self.unknown) & self.unknown)):
             return (

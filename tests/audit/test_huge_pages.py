@@ -165,3 +165,16 @@ def test_a_missing_memory_state_is_not_clean() -> None:
     for path in [path for path in node.files if path.startswith("sys/fs/cgroup/")]:
         del node.files[path]
     assert missing(node) == ["cgroups: the settings of containers are unknown"]
+
+
+@pytest.mark.parametrize("name", ["hugepages-16Mi", "hugepages-x"])
+def test_pages_of_a_size_that_the_machine_does_not_have_are_reported(name: str) -> None:
+    node = clean_node()
+    another_number(node)
+    assert node.memory
+    table = node.memory.machine_state[0].memory_map[HUGE]
+    node.memory = replace(node.memory, machine_state={0: MemoryNode(1, {name: table}, (0,))})
+    (finding,) = node.findings()
+    assert (finding.code, str(finding.place)) == ("huge-pages-differ", f"{name} on NUMA node 0")
+    assert "of a size that this machine does not have" in finding.message
+    assert "checkpoint repair" in finding.fix

@@ -363,9 +363,8 @@ NOT_RUN = {
             for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
         ),
     ],
-    "no recording can answer like a running kubelet": [
-        "cpuctl checkpoint verify && systemctl restart kubelet"
-    ],
+    "no recording can answer like a running kubelet": [RESTART],
+    "damaged state files are repaired in the tests of checkpoint repair": [REPAIR],
     "shows what is not recorded": ["cat /proc/irq/*/effective_affinity_list"],
     "no name of a pod begins with a dash": [
         "kubectl -n shop delete pod -- -a",

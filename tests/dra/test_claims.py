@@ -207,9 +207,15 @@ def test_devices_of_an_unlisted_driver_are_undetermined() -> None:
         "devices of its driver fpga.example.com"
     )
     unknown = plan(claim("c", GPU) + pod("a", "c"), "2n16c2t")
-    assert why(unknown).endswith("of class gpu, but this DeviceClass is not among the manifests")
+    assert why(unknown).endswith(
+        "of class gpu, but this DeviceClass is not among the manifests (add it to -f: kubectl get "
+        "deviceclass gpu -o yaml)"
+    )
     missing = plan(pod("a", "c"), "2n16c2t")
-    assert why(missing) == "undetermined: ResourceClaim default/c is not among the manifests"
+    assert why(missing) == (
+        "undetermined: ResourceClaim default/c is not among the manifests (add it to -f: kubectl get "
+        "resourceclaim -n default c -o yaml)"
+    )
 
 
 def test_a_claim_of_more_than_32_individual_cpus_is_rejected() -> None:

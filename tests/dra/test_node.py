@@ -120,7 +120,9 @@ def test_a_running_pod_with_an_unknown_claim_may_have_any_device() -> None:
     node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources(), running=[old])
     answer = node.allocate(a)
     assert isinstance(answer, Undetermined)
-    assert answer.text == "pod default/old is running: ResourceClaim default/gone is not among the manifests"
+    assert answer.text.startswith(
+        "pod default/old is running: ResourceClaim default/gone is not among the manifests (add it to -f: "
+    )
 
 
 def test_removed_pods_release_devices_and_cpus() -> None:

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, MemoryTable
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cli.app import run
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 from tests.property.test_checkpoints import KUBELETS, cpu_states, memory_states, names
 from tests.support.schemas import follow_schema
 from tests.support.state_files import CPU_STATE, KUBELET, MACHINE, MEMORY_STATE, write_pods
@@ -134,3 +135,16 @@ def test_a_kubelet_starts_on_repaired_files(
     if repaired.code == OK:
         assert document("verify", "new", *words)["start"] == {"outcome": "Started"}
         assert document("repair", "new", *words)["outcome"] == "Unchanged"
+
+
+@pytest.mark.parametrize(
+    "name", ["hugepages-", "hugepages-x", "hugepages-0", "hugepages-3Ki", "hugepages-512Mi"]
+)
+def test_huge_pages_that_no_machine_has_are_no_reason_to_fail(folder: Path, name: str) -> None:
+    pages = MemoryTable(total=1 << 21, system_reserved=0, allocatable=1 << 21, reserved=0, free=1 << 21)
+    first = MEMORY_STATE.machine_state[0]
+    listed = replace(first, memory_map={**first.memory_map, name: pages})
+    memory = replace(MEMORY_STATE, machine_state={**MEMORY_STATE.machine_state, 0: listed})
+    put(folder, write_cpu_state(CPU_STATE), write_memory_state(MEMORY_STATE), "new")
+    put(folder, write_cpu_state(CPU_STATE), write_memory_state(memory))
+    run_every_command("1.36")

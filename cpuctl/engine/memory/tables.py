@@ -8,6 +8,7 @@ Tables are values: a change makes new ones.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.model import NODE_DIRECTORY
@@ -34,8 +35,11 @@ def is_huge_pages(resource: str) -> bool:
 
 
 def page_bytes(resource: str) -> int:
-    """Return the size of one page of a huge page resource."""
-    return Quantity.parse(resource.removeprefix(_HUGE_PAGES)).value
+    """Return the size of one page of a huge page resource; 0 if its name, as in a damaged file, has none."""
+    try:
+        return Quantity.parse(resource.removeprefix(_HUGE_PAGES)).value
+    except GoError:
+        return 0
 
 
 def pages_file(numa_node: int, kib: int) -> str:

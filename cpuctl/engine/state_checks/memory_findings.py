@@ -175,8 +175,9 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 
 def _missing_pages(change: DriftDifference, cause: DriftCause) -> str:
     """Propose to allocate huge pages again that the machine no longer has, for example after a reboot."""
-    saved, now = change.before or 0, change.after or 0
-    if cause is not DriftCause.HUGE_PAGES or saved <= now:
+    saved, now = change.before or 0, change.after
+    # Without an amount, the machine does not have pages of this size at all.
+    if cause is not DriftCause.HUGE_PAGES or now is None or saved <= now:
         return ""
     size = page_bytes(change.resource)
     file = pages_file(change.node, size >> 10)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.golang.json_values import parsed_json
+from cpuctl.phrases import not_among_manifests
 from cpuctl.pods.launcher_pod import KUBEVIRT, pods_of_machine
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace
@@ -224,11 +225,8 @@ class KubeVirtContext:
             return f"KubeVirt does not start it: {matcher.required('kind').text()} is not a kind of {role}"
         found = self._named.find(kind, namespace, name)
         if found is None:
-            where = "" if "Cluster" in kind else f" -n {namespace}"
-            return (
-                f"its {role} {name} is not among the manifests (add it to -f: "
-                f"kubectl get {kind.lower()}{where} {name} -o yaml)"
-            )
+            missing = not_among_manifests(kind, name, "" if "Cluster" in kind else namespace)
+            return f"its {role} {name} {missing}"
         return found.required("spec")
 
     def _networks(self, guest: Guest, namespace: str) -> tuple[tuple[str, ...], list[str]]:

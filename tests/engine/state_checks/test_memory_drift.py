@@ -136,7 +136,7 @@ CASES = {
         tables(8 * GIB, pages=(4,)),
         tables(8 * GIB),
         [
-            reported(f"NUMA node 0 has no {HUGE}, which the file lists: {AGAIN}", 4 * PAGE),
+            reported(f"NUMA node 0 has no {HUGE}, which the file lists: {PAGES}", 4 * PAGE),
         ],
     ),
     "another number of huge pages": (

@@ -50,7 +50,7 @@ def _kubelet_conflicts(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iter
             "same CPUs",
             expected="cpuManagerPolicy none",
             detected=_STATIC,
-            fix="set cpuManagerPolicy: none, and remove cpu_manager_state",
+            fix="set cpuManagerPolicy: none, without cpuManagerPolicyOptions, and remove cpu_manager_state",
         )
     if reserved := prepared.claimed & snapshot.configured.reserved:
         yield Finding(

@@ -56,7 +56,7 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
             "cpuManagerPolicy",
             "the kubelet's CPU Manager policy is static: the CPU Manager and the driver do not know "
             "about each other and assign the same CPUs; set cpuManagerPolicy: none, "
-            "and remove cpu_manager_state",
+            "without cpuManagerPolicyOptions, and remove cpu_manager_state",
             breaks=True,
         )
 

@@ -83,7 +83,10 @@ class Fixed(NamedTuple):
 
 MOVED = Fixed("claim-shared", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}")
 LIMITLESS = Fixed("claim-throttled", "remove its CPU limit")
-DRIVEN = Fixed("claims-static", "set cpuManagerPolicy: none, and remove cpu_manager_state")
+DRIVEN = Fixed(
+    "claims-static",
+    "set cpuManagerPolicy: none, without cpuManagerPolicyOptions, and remove cpu_manager_state",
+)
 
 
 def codes(snapshot: NodeSnapshot, *checks: str) -> list[str]:

@@ -40,7 +40,7 @@ node's state files (or --state) are checked as cpuctl checkpoint verify does. Li
 Examples:
 
 \b
-  cpuctl config check && systemctl restart kubelet
+  sudo cpuctl config check && sudo systemctl restart kubelet
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 

@@ -64,7 +64,7 @@ Examples:
   cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
 
 Exit codes: 0 the new kubelet would start and admit every pod that the old one admits, 3 it would not, this
-cannot be determined, or the old kubelet cannot load the configuration (with --exit-zero 0), 2 usage, 4
+cannot be determined, or the old kubelet cannot decode the configuration (with --exit-zero 0), 2 usage, 4
 unusable input.
 """
 

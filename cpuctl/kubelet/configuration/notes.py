@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
@@ -19,8 +19,9 @@ class _Unknown(NamedTuple):
     """A field that does not exist, the names that do, and those of them that are set beside it."""
 
     setting: Setting
+    value: object
     path: PathInDocument
-    fields: Iterable[str]
+    fields: Mapping[str, str]
     beside: Collection[str]
 
 
@@ -74,7 +75,7 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
     for name, setting in settings.items():
         inner, members = fields.get(name, "").lstrip("*"), setting.members
         if name not in fields:
-            unknown.append(_Unknown(setting, (*path, name), fields, settings))
+            unknown.append(_Unknown(setting, setting.value, (*path, name), fields, settings))
         elif members is not None and STRUCTS.get(inner):
             below, more = _known(members, inner, (*path, name))
             kept[name] = Setting(below, setting.origin)
@@ -93,7 +94,7 @@ def _unknown_in_list(setting: Setting, kind: str, path: Path) -> Iterator[_Unkno
         for name in sorted(members.keys() - fields.keys()):
             below: PathInDocument = (*path, number, name)
             placed = replace(origin, path=(*origin.path, number, name)) if origin.document else origin
-            yield _Unknown(setting._replace(origin=placed), below, fields, members)
+            yield _Unknown(setting._replace(origin=placed), members[name], below, fields, members)
 
 
 def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
@@ -106,7 +107,9 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
 
 def _unknown_field(unknown: _Unknown) -> ConfigRemark:
     path = unknown.path
-    meant = nearest(str(path[-1]), unknown.fields)
+    meant = nearest(
+        str(path[-1]), [name for name, kind in unknown.fields.items() if _may_be(unknown.value, kind)]
+    )
     message = f'unknown field "{path[-1]}" is ignored' + (f": did you mean {meant}?" if meant else "")
     if path[-1] == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
@@ -115,3 +118,17 @@ def _unknown_field(unknown: _Unknown) -> ConfigRemark:
     if meant in unknown.beside:
         return replace(remark, fix=f"remove {path[-1]}: {meant} is set as well")
     return remark
+
+
+def _may_be(value: object, go_type: str) -> bool:
+    """Return whether a value has the shape of a type: with another, the right name would be an error."""
+    kind = go_type.lstrip("*")
+    if isinstance(value, dict):
+        return kind.startswith("map[") or bool(STRUCTS.get(kind))
+    if isinstance(value, list):
+        return kind.startswith("[]")
+    if isinstance(value, bool):
+        return kind == "bool"
+    if kind == "bool" or kind.startswith(("map[", "[]")) or STRUCTS.get(kind):
+        return value is None
+    return isinstance(value, str) or kind != "string"

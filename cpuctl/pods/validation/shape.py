@@ -24,6 +24,8 @@ _WATCHED_IN_SPEC = (*CONTAINER_LISTS, "resources", "overhead", "resourceClaims",
 _WATCHED_IN_OBJECT = ("metadata", "spec")
 _OBJECT = ("apiVersion", "kind", *_WATCHED_IN_OBJECT, "status")
 _WATCHED_IN_CONTAINER = ("name", "resources", "resizePolicy", "restartPolicy")
+_OF_RESOURCES = ("limits", "requests")
+"""Fields that, with a wrong indentation, stand beside ``resources``."""
 _WORDS = {
     "object": "a mapping",
     "array": "a list",
@@ -74,9 +76,13 @@ class PodSchema:
 def _misspelt(
     value: object, field_path: FieldPath, known: Container[str], watched: Sequence[str]
 ) -> Iterator[Finding]:
-    """Report unknown fields whose names resemble a required field or one about resources."""
+    """Report unknown fields whose names resemble a required field, or are about resources."""
     for name in mapping_of(value):
-        if name not in known and (meant := _nearest(name, watched)):
+        if name in known:
+            continue
+        if name in _OF_RESOURCES and "resources" in watched:
+            yield _unknown(field_path, name, f"resources.{name}")
+        elif meant := _nearest(name, watched):
             yield _unknown(field_path, name, meant)
 
 

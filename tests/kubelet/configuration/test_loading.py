@@ -252,3 +252,18 @@ def test_flags_outside_the_configuration_are_kept(tmp_path: Path) -> None:
     flags = KubeletFlags(ignores_eviction_thresholds=True)
     assert load_configuration(ConfigSources(flags=flags)).config.ignores_eviction_thresholds
     assert not Reported(main="").load(tmp_path).config.ignores_eviction_thresholds
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("memory: 2Gi", ""),
+        ("pid: 100", ""),
+        ("memorySwp: {swapBehavior: NoSwap}", "memorySwap"),
+        ("maxPod: 9", "maxPods"),
+    ],
+)
+def test_no_field_is_proposed_that_cannot_have_the_value(line: str, meant: str, tmp_path: Path) -> None:
+    """Followed, such a proposal would turn an ignored field into a file that cannot be decoded."""
+    (found,) = [each for each in Reported(main=line).load(tmp_path).warnings if each.code == "unknown-field"]
+    assert found.message.endswith(f"did you mean {meant}?" if meant else "is ignored")

@@ -274,6 +274,13 @@ def test_fractions_of_bytes_give_warnings(case: Warned) -> None:
     assert {finding.severity for finding in found} <= {Severity.WARNING}
 
 
+@pytest.mark.parametrize("name", ["limits", "requests"])
+def test_resources_beside_their_field_are_unknown_fields(name: str) -> None:
+    (found,) = findings(f"{{containers: [{{name: main, resources: {{}}, {name}: {{cpu: 1}}}}]}}")
+    assert str(found).endswith(f'strict decoding error: unknown field "spec.containers[0].{name}"')
+    assert found.fix == f"did you mean resources.{name}?"
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

@@ -29,7 +29,10 @@ def wanted_cpus(cpus: str, machine: "Machine") -> "frozenset[int] | None":
 
 
 def selected_columns(text: str, *, implied: bool) -> "list[ColumnName]":
-    """Return the selected columns; by default none, or the usual ones if a table is *implied*."""
+    """Return the selected columns; by default none, or the usual ones if a table is *implied*.
+
+    Raise UsageError for an unknown one.
+    """
     if not text and not implied:
         return []
 

@@ -52,7 +52,7 @@ Examples:
   sudo cpuctl checkpoint repair --pods running.json        # what would change
   sudo cpuctl checkpoint repair --pods running.json --yes
   cpuctl checkpoint repair node7.tar.xz --write-state /tmp/repaired
-  cpuctl checkpoint repair --root /host --kubelet-version 1.36 --yes   # in a container
+  cpuctl checkpoint repair --root /host --kubelet-version 1.36 --yes
 
 Exit codes: 0 the kubelet would start, now or after the repair (with --exit-code 3 if something would change),
 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed in the

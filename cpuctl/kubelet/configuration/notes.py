@@ -124,7 +124,7 @@ def _may_be(value: object, go_type: str) -> bool:
     """Return whether a value has the shape of a type: with another, the right name would be an error."""
     kind = go_type.lstrip("*")
     if isinstance(value, dict):
-        return kind.startswith("map[") or bool(STRUCTS.get(kind))
+        return kind.startswith("map[") or "." in kind
     if isinstance(value, list):
         return kind.startswith("[]")
     if isinstance(value, bool):

@@ -84,6 +84,10 @@ REPAIR_STEPS = "stop the kubelet, run sudo cpuctl checkpoint repair --yes, and s
 """What to do after a setting is changed with which the state files were written."""
 
 
+NO_CPU_MANAGER = "set cpuManagerPolicy: none, without cpuManagerPolicyOptions, and remove cpu_manager_state"
+"""What to do if a driver assigns CPUs: policy none rejects options, and state files of another policy."""
+
+
 def not_among_manifests(kind: str, name: str, namespace: str = "") -> str:
     """Say that an object is missing from the input, and how to add it."""
     where = f" -n {namespace}" if namespace else ""

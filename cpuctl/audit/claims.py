@@ -14,7 +14,7 @@ from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import ClaimedCPUs, NodeSnapshot, ObservedContainer, PreparedClaims
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.phrases import named
+from cpuctl.phrases import NO_CPU_MANAGER, named
 from cpuctl.state_names import CLAIMS_FILE
 
 _STATIC = "static"
@@ -50,7 +50,7 @@ def _kubelet_conflicts(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iter
             "same CPUs",
             expected="cpuManagerPolicy none",
             detected=_STATIC,
-            fix="set cpuManagerPolicy: none, without cpuManagerPolicyOptions, and remove cpu_manager_state",
+            fix=NO_CPU_MANAGER,
         )
     if reserved := prepared.claimed & snapshot.configured.reserved:
         yield Finding(

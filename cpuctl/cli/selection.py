@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cpuctl.errors import UsageError
+from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import ColumnName
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 def wanted_cpus(cpus: str, machine: "Machine") -> "frozenset[int] | None":
     """Read --cpus, None if it is not used; raise UsageError for CPUs that the machine does not have."""
-    from cpuctl.errors import InputError
     from cpuctl.machine.set_names import parse_cpu_names
     from cpuctl.phrases import named
 

@@ -13,6 +13,7 @@ from cpuctl.dra.model import MAX_RESULTS
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import kube_reserved, listed_cpus, system_reserved
+from cpuctl.phrases import NO_CPU_MANAGER
 
 
 class Conflict(NamedTuple):
@@ -55,8 +56,7 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
             "driver-static-policy",
             "cpuManagerPolicy",
             "the kubelet's CPU Manager policy is static: the CPU Manager and the driver do not know "
-            "about each other and assign the same CPUs; set cpuManagerPolicy: none, "
-            "without cpuManagerPolicyOptions, and remove cpu_manager_state",
+            f"about each other and assign the same CPUs; {NO_CPU_MANAGER}",
             breaks=True,
         )
 

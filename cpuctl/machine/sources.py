@@ -42,8 +42,10 @@ _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersio
 _OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-_PROFILE = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?PerformanceProfile\b', re.MULTILINE)
-_DEVICES = re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?Devices\b', re.MULTILINE)
+_PROFILE, _DEVICES = (
+    re.compile(rb'^[ \t{]*+"?kind"?:[ \t]*"?%s\b' % kind, re.MULTILINE)
+    for kind in (b"PerformanceProfile", b"Devices")
+)
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily mistaken for a machine."""
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.documents.positions import Path as PathInDocument
 from cpuctl.documents.positions import path_text
+from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
-from cpuctl.kubelet.configuration.settings import Path, Setting, Settings
+from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, plain
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 from cpuctl.records import Record, replace
 from cpuctl.spelling import MOST_LISTED, nearest
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 
 class _Unknown(NamedTuple):
     """A field that does not exist, the names that do, and those of them that are set beside it."""
 
     setting: Setting
-    value: object
+    value: Value
     path: PathInDocument
     fields: Mapping[str, str]
     beside: Collection[str]
@@ -75,7 +79,7 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
     for name, setting in settings.items():
         inner, members = fields.get(name, "").lstrip("*"), setting.members
         if name not in fields:
-            unknown.append(_Unknown(setting, setting.value, (*path, name), fields, settings))
+            unknown.append(_Unknown(setting, plain(setting), (*path, name), fields, settings))
         elif members is not None and STRUCTS.get(inner):
             below, more = _known(members, inner, (*path, name))
             kept[name] = Setting(below, setting.origin)
@@ -107,9 +111,8 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
 
 def _unknown_field(unknown: _Unknown) -> ConfigRemark:
     path = unknown.path
-    meant = nearest(
-        str(path[-1]), [name for name, kind in unknown.fields.items() if _may_be(unknown.value, kind)]
-    )
+    fitting = [name for name, go_type in unknown.fields.items() if _decodes(unknown.value, go_type)]
+    meant = nearest(str(path[-1]), fitting)
     message = f'unknown field "{path[-1]}" is ignored' + (f": did you mean {meant}?" if meant else "")
     if path[-1] == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
@@ -120,15 +123,6 @@ def _unknown_field(unknown: _Unknown) -> ConfigRemark:
     return remark
 
 
-def _may_be(value: object, go_type: str) -> bool:
-    """Return whether a value has the shape of a type: with another, the right name would be an error."""
-    kind = go_type.lstrip("*")
-    if isinstance(value, dict):
-        return kind.startswith("map[") or "." in kind
-    if isinstance(value, list):
-        return kind.startswith("[]")
-    if isinstance(value, bool):
-        return kind == "bool"
-    if kind == "bool" or kind.startswith(("map[", "[]")) or STRUCTS.get(kind):
-        return value is None
-    return isinstance(value, str) or kind != "string"
+def _decodes(value: Value, go_type: str) -> bool:
+    """Return whether a field of a type can have a value: else its right name would be an error."""
+    return first_mistake(value, go_type, JSONDecoder(structs=STRUCTS)) is None

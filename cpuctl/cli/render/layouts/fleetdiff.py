@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.layouts.fleetlist import fact_value, only_differences, record_again, without
+from cpuctl.cli.render.layouts.fleetlist import differing, fact_value, record_again
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -87,13 +87,9 @@ def _change(change: FleetChange, *, wide: bool) -> Cell:
         gone = bool(change["before"])
         text = change["before"] if gone else change["after"]
         return Cell(f"{who}: {'resolved' if gone else 'new'}: {text}", "" if gone else "yellow")
-    if change["aspect"] == "fact" and only_differences(change["before"], change["after"]):
-        parts = {
-            "removed": without(change["before"], change["after"]),
-            "added": without(change["after"], change["before"]),
-        }
-        shown = (f"{word} {fact_value(change['what'], only)}" for word, only in parts.items() if only)
-        return Cell(f"{who}: {change['what']}: {', '.join(shown) or 'in another order'}")
+    if change["aspect"] == "fact" and (only := differing(change["what"], change["before"], change["after"])):
+        parts = [f"{word} {items}" for word, items in zip(("removed", "added"), only, strict=True) if items]
+        return Cell(f"{who}: {change['what']}: {', '.join(parts) or 'in another order'}")
     before, after = (_value(change, change[side]) for side in ("before", "after"))
     style = "" if change["aspect"] != "start" else "green" if change["after"] == "would start" else "red"
     return Cell(f"{who}: {change['what']}: {before} -> {after}", style)

@@ -146,21 +146,24 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
 
 def _difference(difference: FactDifference, other: str) -> str:
     fact, here, there = difference["fact"], difference["here"], difference["there"]
-    if only_differences(here, there):
-        parts = (("only here", without(here, there)), (f"only in {other}", without(there, here)))
-        return f"{fact}: " + ", ".join(f"{fact_value(fact, only)} {where}" for where, only in parts if only)
+    if only := differing(fact, here, there):
+        named = zip(only, ("only here", f"only in {other}"), strict=True)
+        return f"{fact}: " + ", ".join(f"{items} {where}" for items, where in named if items)
     return f"{fact}: {fact_value(fact, here)} ({other}: {fact_value(fact, there)})"
 
 
-def only_differences(one: str, other: str) -> bool:
-    """Return whether values are so long that only their differences are shown: cut, they may look equal."""
-    return max(len(one), len(other)) > _LONGEST_VALUE and bool(one and other)
+def differing(fact: str, one: str, other: str) -> tuple[str, str] | None:
+    """Return the items that only each of two long values has: cut, they may look equal; None if short."""
+    if not (one and other) or max(len(one), len(other)) <= _LONGEST_VALUE:
+        return None
+    return _without(fact, one, other), _without(fact, other, one)
 
 
-def without(one: str, other: str) -> str:
+def _without(fact: str, one: str, other: str) -> str:
     """Omit from a long list the items that are also in the other list."""
     shared = set(other.split())
-    return " ".join(each for each in one.split() if each not in shared)
+    only = " ".join(each for each in one.split() if each not in shared)
+    return only and fact_value(fact, only)
 
 
 def fact_value(fact: str, value: str) -> str:

@@ -965,7 +965,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''.\[fleet\]'\'' in cpuctl'\''s source directory).]:ADDRESS: ' \
                 '(--svg)'--svg='[Also draw the fleet as SVG, one strip per node; - writes only this to stdout.]:FILE:_files' \
                 '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
@@ -992,7 +992,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Run only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''.\[fleet\]'\'' in cpuctl'\''s source directory).]:ADDRESS: ' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is ready.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -1017,7 +1017,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Also compare what these checks find\: config, state, audit.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''.\[fleet\]'\'' in cpuctl'\''s source directory).]:ADDRESS: ' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -1050,7 +1050,7 @@ _cpuctl_run() {
                 '(--repeat)'--repeat='[Plan the pods N times; max\: as many times as all of them fit. DaemonSets are planned once.]:N|max:(max)' \
                 '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''.\[fleet\]'\'' in cpuctl'\''s source directory).]:ADDRESS: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \

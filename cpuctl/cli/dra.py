@@ -130,7 +130,7 @@ Besides pods, -f takes their ResourceClaims, ResourceClaimTemplates and DeviceCl
 other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Claims are
 allocated pod by pod: the scheduler takes the first devices that fit, in the order of the slices, and the
 dra.cpu driver picks CPUs from groups as the kubelet would. Selectors other than device.driver == "..." need
-cel-python: pip install 'cpuctl[dra]'.
+cel-python: pip install '.[dra]' in cpuctl's source directory.
 
 Examples:
 

@@ -111,7 +111,7 @@ container starts unchanged, which is logged, and is corrected as soon as possibl
 containers keep their CPUs.
 
 The kubelet's own static policy also writes CPU sets: do not use both on one node. Needs root, and protobuf:
-pip install 'cpuctl[nri]'.
+pip install '.[nri]' in cpuctl's source directory.
 
 Examples:
 

@@ -44,8 +44,8 @@ waited to run, how often they moved, and pages meant for its NUMA nodes but allo
 shared pool with its pressure (PSI), the reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and
 core. Colours show owners, brightness shows load; a dash is a value that the kernel does not provide.
 
-The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it. On a terminal
-without cursor control (TERM=dumb), top prints a table every second.
+The screen needs Textual: pip install '.[top]' in cpuctl's source directory. --once and -o jsonl work
+without it. On a terminal without cursor control (TERM=dumb), top prints a table every second.
 
 Reads the node's counters every second, changes nothing, and does not run on exclusive CPUs.
 
@@ -287,7 +287,7 @@ def _has_screen() -> bool:
     try:
         import textual  # noqa: F401
     except ImportError:
-        hint = "run pip install 'cpuctl[top]'; --once and -o jsonl work without it"
+        hint = "run pip install '.[top]' in cpuctl's source directory; --once and -o jsonl work without it"
         raise UsageError("the screen needs Textual, which is not installed", hint=hint) from None
     return True
 

@@ -15,7 +15,7 @@ from cpuctl.dra.model import Attribute, Device, Version
 if TYPE_CHECKING:
     from cpuctl.quantity import Quantity
 
-INSTALL = "pip install 'cpuctl[dra]'"
+INSTALL = "pip install '.[dra]' in cpuctl's source directory"
 _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
 """The selector of nearly every DeviceClass, which does not need the library."""
 _LONGEST = 10 * 1024

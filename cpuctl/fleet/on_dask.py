@@ -68,7 +68,7 @@ def on_dask(address: str, jobs: int) -> Mapper:
     try:
         import distributed  # noqa: F401  # to report at once what is missing
     except ImportError:
-        hint = "pip install 'cpuctl[fleet]'"
+        hint = "pip install '.[fleet]' in cpuctl's source directory"
         raise UsageError("Dask is not installed", where=option_names.DASK_SCHEDULER, hint=hint) from None
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:

@@ -105,7 +105,7 @@ def _unlike(fleet: Path) -> Iterator[str]:
         yield _line("list 1,000 distinct nodes, two local Dask workers", on_dask[-1])
         yield f"  {_ratio(on_dask, together)} times the time of two processes"
     else:
-        yield "  Dask is not installed: pip install 'cpuctl[fleet]'"
+        yield "  Dask is not installed: pip install '.[fleet]' in cpuctl's source directory"
     yield _line("plan 1,000 pods on 1,000 distinct nodes", planned)
     yield f"  {median(loops) / planned.seconds:.0f} times as fast as one cpuctl plan per node in a shell loop"
 

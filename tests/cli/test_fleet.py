@@ -246,7 +246,10 @@ def test_without_dask_a_hint_says_how_to_install_it(
     assert (result.code, result.out, result.err) == (
         2,
         "",
-        "error: --dask-scheduler: Dask is not installed\nhint: pip install 'cpuctl[fleet]'\n",
+        (
+            "error: --dask-scheduler: Dask is not installed\n"
+            "hint: pip install '.[fleet]' in cpuctl's source directory\n"
+        ),
     )
 
 

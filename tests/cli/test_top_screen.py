@@ -250,7 +250,7 @@ def test_without_the_extra_it_says_what_to_install(cpuctl: Cpuctl, monkeypatch: 
     monkeypatch.setattr("cpuctl.cli.top.sys", _Terminal())
     result = cpuctl("top")
     assert (result.code, result.out) == (2, "")
-    assert "pip install 'cpuctl[top]'" in result.err
+    assert "pip install '.[top]' in cpuctl's source directory" in result.err
 
 
 class _Terminal:

@@ -137,7 +137,9 @@ def test_without_the_library_selectors_are_undetermined_and_the_hint_says_how_to
     text = claim("c", cpus(2)) + pod("a", "c") + claim("d", cpus(2, selected(f"{NUMA} == 0"))) + pod("b", "d")
     found = plan(text, "2n16c2t")
     assert given(found) == ["0,16"], "a driver's name needs no library"
-    assert why(found, 1).endswith("needs a CEL library, which is not installed: pip install 'cpuctl[dra]'")
+    assert why(found, 1).endswith(
+        "needs a CEL library, which is not installed: pip install '.[dra]' in cpuctl's source directory"
+    )
 
 
 def test_the_first_available_alternative_is_taken() -> None:

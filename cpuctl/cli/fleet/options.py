@@ -82,7 +82,7 @@ SchedulerOption = Annotated[
         option_names.DASK_SCHEDULER,
         metavar="ADDRESS",
         help="Use the workers of a Dask scheduler, e.g. tcp://host:8786, or local for workers on this "
-        "machine (pip install 'cpuctl[fleet]').",
+        "machine (pip install '.[fleet]' in cpuctl's source directory).",
     ),
 ]
 

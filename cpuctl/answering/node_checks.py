@@ -63,6 +63,7 @@ def _configuration(
     from cpuctl.answering.config.check_answer import CheckedStart, check_document, unloaded_document
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import (
+        NO_STATES,
         check_kubelet,
         cpu_side_starts,
         driver_lints,
@@ -82,15 +83,16 @@ def _configuration(
     findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
     loaded = loaded.on_cgroups(cgroup_version)
-    states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
+    found = states_of_node(source, loaded, sources, inputs.state) if with_states else NO_STATES
+    states = found.files
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     saved = states if with_states or isinstance(outcome, Started) else _saved(inputs, source, loaded)
     reserve = reservable_cpus(source, loaded.kubelet, saved)
-    missing = (unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
+    missing = (found.unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
     exceeds = getattr(outcome, "stage", "") == "memoryManager" and exceeds_capacity(source, loaded.kubelet)
-    start = CheckedStart(outcome, reserve, exceeds)
+    start = CheckedStart(outcome, reserve, exceeds, found)
     if not states:
         return check_document(loaded, start, lints, sources.entries, missing)
 
@@ -98,7 +100,7 @@ def _configuration(
 
     verdict = verdict_on(source, loaded, states)
     notes = as_findings(verdict, states)
-    start = start._replace(outcome=verdict.start, has_states=True)
+    start = start._replace(outcome=verdict.start)
     document = check_document(loaded, start, lints, sources.entries, missing, notes)
     document["start"] = shortened_start(document["start"])
     return document
@@ -113,7 +115,7 @@ def _saved(inputs: CheckpointInputs, source: MachineSource, loaded: LoadedKubele
     from cpuctl.operations.configuration import states_of_node
 
     try:
-        return states_of_node(source, loaded, Sources(), inputs.state)[0]
+        return states_of_node(source, loaded, Sources(), inputs.state).files
     except CpuctlError:
         return ()
 

@@ -97,32 +97,50 @@ def driver_lints(
             yield Lint(severity=severity, code=each.code, place=(each.setting,), message=each.text)
 
 
+class NodeStates(NamedTuple):
+    """The state files that a kubelet would start on.
+
+    If some were not read, ``unseen`` says so and names the command that does; ``closed`` says why nobody can
+    tell what they contain: they exist, but may not be read.
+    """
+
+    files: tuple[StateInput, ...]
+    unseen: str = ""
+    closed: str = ""
+
+    def doubted(self, outcome: StartOutcome) -> StartOutcome:
+        """Return the outcome of a start without files; a success is undetermined if there are closed ones."""
+        return Undetermined(self.closed) if self.closed and isinstance(outcome, Started) else outcome
+
+
 def states_of_node(
     source: MachineSource, loaded: LoadedKubelet, sources: Sources, name: str = ""
-) -> tuple[tuple[StateInput, ...], str]:
-    """Read the state files that *name* names, else the machine's.
-
-    If they are not read, the text says so and names the command that does; otherwise it is empty.
-    """
+) -> NodeStates:
+    """Read the state files that *name* names, else the machine's."""
     from cpuctl.inputs.state_files import StatePlace, read_states
 
     if name == option_names.NO_STATE:
         sources.add("state", option_names.EMPTY_STATE, "given")
-        return (), ""
+        return NodeStates(())
     if name:
-        return read_states(name, StatePlace(machine=source), sources), ""
+        return NodeStates(read_states(name, StatePlace(machine=source), sources))
     read = Sources()
     try:
         place = StatePlace(machine=source, directory=loaded.kubelet.config.root_dir)
         states = read_states("", place, read) if source.files is not None else ()
     except NodeAccessError as error:
-        return (), f"state files: {error.message} (see sudo cpuctl checkpoint verify)"
+        closed = f"{error.where}: {error.message} ({error.hint}, or use {_EMPTY} to check an empty node)"
+        return NodeStates((), f"state files: {error.message}", closed)
     if not states and source.origin != LIVE_MACHINE:
-        return (), f"state files: {source.origin} has none (see cpuctl checkpoint verify STATE)"
+        return NodeStates((), f"state files: {source.origin} has none (see cpuctl checkpoint verify STATE)")
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(loaded.kubelet.version.minor, ("state files",))
-    return states, ""
+    return NodeStates(states)
+
+
+NO_STATES = NodeStates(())
+_EMPTY = f"{option_names.STATE} {option_names.NO_STATE}"
 
 
 def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
@@ -143,10 +161,10 @@ class VersionStart(NamedTuple):
     on_files: bool = False
 
 
-def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> VersionStart:
-    if not states:
-        return VersionStart(start_on(source.info, loaded.kubelet).outcome)
-    outcome = verdict_on(source, loaded, states).start
+def _start(source: MachineSource, loaded: LoadedKubelet, states: NodeStates) -> VersionStart:
+    if not states.files:
+        return VersionStart(states.doubted(start_on(source.info, loaded.kubelet).outcome))
+    outcome = verdict_on(source, loaded, states.files).start
     if isinstance(outcome, Started):
         return VersionStart(outcome)
     return VersionStart(outcome, fails_on_files(outcome, source.info, loaded.kubelet))
@@ -203,7 +221,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 
 def compare_versions(
-    source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
+    source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: NodeStates = NO_STATES
 ) -> tuple[VersionChanges, tuple[VersionStart, VersionStart], LoadedKubelet | None]:
     """Compare with another release: the differences, whether each kubelet would start, and the other one.
 
@@ -226,7 +244,9 @@ def compare_versions(
         | ({"config-dir"} if uses_drop_ins else set()),
         may_have_books=source.machine.may_have_books,
         cgroup_version=found_cgroup_version(source),
-        cpu_state_v1=any((each.file_name, each.inspection.format) == (CPU_FILE, "V1") for each in states),
+        cpu_state_v1=any(
+            (each.file_name, each.inspection.format) == (CPU_FILE, "V1") for each in states.files
+        ),
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = _start(source, loaded, states)
@@ -255,7 +275,7 @@ class VersionsInputs(NamedTuple):
 class Comparison(NamedTuple):
     """What another release changes: by the rules, for the start, and for the node's state and pods.
 
-    ``effects`` are None if there is nothing to try them on; ``unseen`` names files that were not read.
+    ``effects`` are None if there is nothing to try them on.
     """
 
     loaded: LoadedKubelet
@@ -263,7 +283,7 @@ class Comparison(NamedTuple):
     changes: VersionChanges
     starts: tuple[VersionStart, VersionStart]
     effects: Effects | None
-    unseen: str
+    states: NodeStates
 
     @property
     def can_change(self) -> bool:
@@ -278,7 +298,7 @@ class Uncompared(NamedTuple):
     target: KubeletVersion
     refusal: Refusal
     other: VersionStart
-    unseen: str = ""
+    states: NodeStates = NO_STATES
     effects: Effects | None = None
 
 
@@ -294,17 +314,17 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
         return _uncompared(source, inputs, refused.whole_refusal, sources)
     loaded = loaded.on_cgroups(load_cgroup_version("", source, sources))
     target = next_version(inputs.to_version, loaded.kubelet.version)
-    states, unseen = states_of_node(source, loaded, sources, inputs.state)
+    found = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
-    changes, starts, other = compare_versions(source, loaded, target, states)
-    effects, trial = None, ReleaseTrial(source, states, running, inputs.incoming, inputs.node)
+    changes, starts, other = compare_versions(source, loaded, target, found)
+    effects, trial = None, ReleaseTrial(source, found.files, running, inputs.incoming, inputs.node)
     if not trial.is_empty:
         releases = None if other is None else (loaded, other)
         effects = trial.effects(releases, changes, sources) if releases else trial.alone(loaded, sources)
     sources.add_unrecorded(
-        target.minor, ("the configuration", "state files") if states else ("the configuration",)
+        target.minor, ("the configuration", "state files") if found.files else ("the configuration",)
     )
-    return Comparison(loaded, target, changes, starts, effects, unseen)
+    return Comparison(loaded, target, changes, starts, effects, found)
 
 
 def _uncompared(
@@ -324,11 +344,11 @@ def _uncompared(
         uncompared = NO_EFFECTS if inputs.running or inputs.incoming.pods else None
         return Uncompared(target, refusal, VersionStart(refused.whole_refusal), effects=uncompared)
     other = other.on_cgroups(load_cgroup_version("", source, sources))
-    states, unseen = states_of_node(source, other, sources, inputs.state)
+    found = states_of_node(source, other, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(other.kubelet), sources)
-    trial = ReleaseTrial(source, states, running, inputs.incoming, inputs.node)
+    trial = ReleaseTrial(source, found.files, running, inputs.incoming, inputs.node)
     effects = None if trial.is_empty else trial.alone(other, sources, is_newer=True)
-    return Uncompared(target, refusal, _start(source, other, states), unseen, effects)
+    return Uncompared(target, refusal, _start(source, other, found), found, effects)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

@@ -474,3 +474,17 @@ def shown_elsewhere(name: str, difference: Difference) -> bool:
 def test_every_difference_is_shown_by_an_answer() -> None:
     silent = {name for name, each in DIFFERENCES.items() if not shown_elsewhere(name, each)}
     assert silent - SHOWN.keys() == set()
+
+
+def test_a_kubelet_that_is_left_needs_no_change(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """What the new kubelet accepts is not to be corrected for the old one."""
+    config = tmp_path / "gate.yaml"
+    config.write_text(f"{HEAD}featureGates: {{DisableCPUQuotaWithExclusiveCPUs: false}}\n")
+    node = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-config", str(config))
+    words = ("config", "versions", *node, "--from", "1.32", "--to", "1.33")
+    shown, known = cpuctl(*words).out.splitlines(), cpuctl(*words, "--state", "none").out.splitlines()
+    assert "Kubelet 1.33 would start." in shown
+    verify = "sudo cpuctl checkpoint verify --kubelet-version 1.33"
+    assert shown[-1] == f"Next, to check the state files on the node: {verify}"
+    check = f"cpuctl config check {' '.join(node)} --kubelet-version 1.32"
+    assert known[-1] == f"Next, to see why kubelet 1.32 would not start: {check}"

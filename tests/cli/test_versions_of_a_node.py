@@ -335,7 +335,7 @@ def test_pods_that_neither_kubelet_admits_are_listed_with_the_reason(cpuctl: Cpu
     why = (
         "rejected: SMTAlignmentError: SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2\n"
     )
-    assert f"\nNeither kubelet admits 4 pods:\n  default/odd0: {why}" in shown
+    assert f"\nRejected by both kubelets: 4 pods:\n  default/odd0: {why}" in shown
     assert (shown.count(why), "\n  and 1 more (-o wide)\n" in shown) == (3, True)
     assert cpuctl(*words, *odd, "-o", "wide").out.count(why) == 4
     refused = json.loads(cpuctl(*words, *odd, "-o", "json").out)["rejectedByBoth"]
@@ -354,7 +354,7 @@ def test_other_amounts_in_the_message_are_no_change(cpuctl: Cpuctl) -> None:
     assert "Admission, CPUs and memory of these pods are the same." in shown
     message = "rejected: OutOfcpu: Node didn't have enough resource: cpu, requested: 14000, used:"
     listed = [line for line in shown.splitlines() if message in line]
-    assert "\nNeither kubelet admits 1 pod:\n  default/q-1\n" in shown
+    assert "\nRejected by both kubelets: 1 pod:\n  default/q-1\n" in shown
     assert [line.strip().partition(": ")[0] for line in listed] == ["1.32", "1.35"]
     assert "No pods differ" in cpuctl("plan", *words, "--compare", "1.32", "1.35").out
 

@@ -190,6 +190,28 @@ def test_state_files_that_only_root_may_read_are_not_taken_for_none(
     assert (topology.code, topology.err.splitlines()[-1]) == (5, "hint: try again with sudo")
 
 
+def test_a_start_on_state_files_that_only_root_may_read_is_unknown(readable_configuration: Forks) -> None:
+    """The configuration is checked, but whether the kubelet starts also depends on the files."""
+    why = (
+        f"{KUBELET}/cpu_manager_state: cannot be read: permission denied (try again with sudo, or use "
+        "--state none to check an empty node)"
+    )
+    settings = ["--kubelet-config", str(PROJECT / "fixtures/kubelet/none.yaml"), "--kubelet-args", ""]
+    check = ["config", "check", *settings, "--kubelet-version", "1.33", "-o", "json"]
+    done = readable_configuration.run(check, Circumstances(user=NONE))
+    answer = json.loads(done.out)
+    assert (done.code, answer["start"]) == (3, {"outcome": "Undetermined", "why": why})
+    assert answer["node"]["cpuManagerPolicy"] == "none"
+    empty = readable_configuration.run([*check, "--state", "none"], Circumstances(user=NONE))
+    assert (empty.code, json.loads(empty.out)["start"]) == (0, {"outcome": "Started"}), empty.err
+    versions = ["config", "versions", *settings, "--from", "1.33", "--to", "1.34"]
+    done = readable_configuration.run(versions, Circumstances(user=NONE))
+    lines = done.out.splitlines()
+    assert (done.code, lines[0]) == (3, f"Whether either kubelet would start is unknown: {why}")
+    verify = "sudo cpuctl checkpoint verify --kubelet-version 1.34"
+    assert lines[-1] == f"Next, to check the state files on the node: {verify}"
+
+
 def test_root_starts_from_the_state_files_of_the_node(unprivileged: Forks) -> None:
     answer = json.loads(unprivileged.run(["plan", "-T", "a=1/1", "-o", "json"]).out)
     assert answer["sources"]["state"] == {"value": f"{KUBELET}/cpu_manager_state", "from": "live"}

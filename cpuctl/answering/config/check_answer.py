@@ -37,6 +37,7 @@ from cpuctl.kubelet.kubelet import NO_CONFIGURATION
 from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.command_lines import CONFIG_CHECK, RESERVE_CPUS
+from cpuctl.operations.configuration import NO_STATES, NodeStates
 from cpuctl.operations.reservable import ReservableCPUs
 from cpuctl.phrases import REPAIR_STEPS, all_of, named
 from cpuctl.records import replace
@@ -52,14 +53,14 @@ if TYPE_CHECKING:
 class CheckedStart(NamedTuple):
     """How a kubelet's start ends on a machine, and what to reserve there if it rejects the reserved CPUs.
 
-    ``exceeds`` is whether a later check would find more reserved than the machine has, ``has_states`` whether
-    the outcome is that on state files.
+    ``exceeds`` is whether a later check would find more reserved than the machine has. The outcome is that on
+    the files of ``states``.
     """
 
     outcome: StartOutcome
     reservable: ReservableCPUs
     exceeds: bool = False
-    has_states: bool = False
+    states: NodeStates = NO_STATES
 
 
 def check_document(
@@ -79,10 +80,10 @@ def check_document(
     notes = [finding_place(configuration, lint) for lint in lints]
     refused = tuple(_refusal(configuration, start, (*notes, *in_states)))
     refusal, warnings = _attributed(refused, configuration.warnings)
-    if start.has_states and isinstance(outcome, Started):
+    if start.states.files and isinstance(outcome, Started):
         notes, warnings = [*map(_with_repair, notes)], [*map(_with_repair, warnings)]
     findings = worst_first((*refusal, *notes, *warnings, *in_states))
-    ending = start_to_fix(configuration, outcome)
+    ending = start_to_fix(configuration, start.states.doubted(outcome))
     document = _document(sources, loaded.kubelet.version, ending, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)

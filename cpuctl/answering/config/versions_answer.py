@@ -8,6 +8,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.release_effects import Effects, PodEffect
 from cpuctl.engine.start import Started
 from cpuctl.inputs.sources import Sources
@@ -21,7 +22,7 @@ from cpuctl.kubelet.releases.changes import (
     RuleChange,
 )
 from cpuctl.operations.command_lines import start_command
-from cpuctl.operations.configuration import Comparison, Uncompared, VersionStart
+from cpuctl.operations.configuration import Comparison, NodeStates, Uncompared, VersionStart
 from cpuctl.option_names import KUBELET_VERSION
 from cpuctl.records import replace
 
@@ -69,11 +70,11 @@ def versions_document(
         **header,
         "from": versions[0],
         "to": versions[1],
-        **_next(starts, versions, asked, comparison.unseen),
+        **_next(starts, versions, asked, comparison.states),
         **parts,
         "omitted": len(found) - shown,
         **pods,
-        "notChecked": unread_inputs(header["sources"], comparison.unseen),
+        "notChecked": unread_inputs(header["sources"], comparison.states.unseen),
     }
 
 
@@ -102,13 +103,14 @@ def uncompared_document(
         **header,
         "from": header["kubelet"]["version"],
         "to": str(uncompared.target),
-        **_starts(
+        **_next(
             (VersionStart(uncompared.refusal), uncompared.other),
             (header["kubelet"]["version"], str(uncompared.target)),
             asked,
+            uncompared.states,
         ),
         **_pods(uncompared.effects),
-        "notChecked": unread_inputs(header["sources"], uncompared.unseen or files),
+        "notChecked": unread_inputs(header["sources"], uncompared.states.unseen or files),
     }
 
 
@@ -133,11 +135,15 @@ def _both_start(starts: tuple[VersionStart, VersionStart]) -> bool:
 
 
 def _next(
-    starts: tuple[VersionStart, VersionStart], versions: tuple[str, str], asked: PlanningInputs, unseen: str
+    starts: tuple[VersionStart, VersionStart],
+    versions: tuple[str, str],
+    asked: PlanningInputs,
+    states: NodeStates,
 ) -> answers.StartsPart:
-    """Describe both starts; if both succeed without the node's state files, the next command checks those."""
+    """Describe both starts; if the new one only depends on unread state files, the command checks those."""
     answer = _starts(starts, versions, asked)
-    if unseen and _both_start(starts):
+    upgraded = starts[1].outcome
+    if states.unseen and (isinstance(upgraded, Started) or upgraded == Undetermined(states.closed)):
         return {**answer, "next": f"sudo cpuctl checkpoint verify {KUBELET_VERSION} {versions[1]}"}
     return answer
 

@@ -170,7 +170,7 @@ def _pods(
     for pod in pods if starts else ():
         yield from _both(document, pod)
     if (refused := document.get("rejectedByBoth", ())) and starts:
-        yield f"Neither kubelet admits {counted(len(refused), 'other pod' if pods else 'pod')}:"
+        yield f"Rejected by both kubelets: {counted(len(refused), 'other pod' if pods else 'pod')}:"
         shown = refused if wide else refused[:_REFUSED_SHOWN]
         yield from (line for each in shown for line in _refused(document, each))
         if more := len(refused) - len(shown):
@@ -257,12 +257,15 @@ def _next(document: answers.ConfigVersions) -> Iterator[Cell]:
     """Return the next command: the check of the new kubelet if it does not start, else of the old one."""
     if not (command := document.get("next")):
         return
-    starts = [document["start"][side] for side in reversed(_SIDES)]
-    failed = [start for start in starts if start["outcome"] != "Started" and "fix" not in start]
-    if failed:
-        yield next_of_start(failed[0], command)
-    else:
+    one, other = document["start"]["from"], document["start"]["to"]
+    if command.startswith("sudo "):
         yield next_cell("to check the state files on the node", command)
+    elif other["outcome"] != "Started" and "fix" not in other:
+        yield next_of_start(other, command)
+    elif one["outcome"] != "Undetermined":
+        yield next_cell(f"to see why kubelet {document['from']} would not start", command)
+    else:
+        yield next_of_start(one, command)
 
 
 def _closing(document: answers.ComparedVersions) -> str:

@@ -30,6 +30,7 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.misplaced import removal
 from cpuctl.kubelet.configuration.notes import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
@@ -79,10 +80,10 @@ def check_document(
     configuration, outcome = loaded.configuration, start.outcome
     notes = [finding_place(configuration, lint) for lint in lints]
     refused = tuple(_refusal(configuration, start, (*notes, *in_states)))
-    refusal, warnings = _attributed(refused, configuration.warnings)
+    errors, warnings = _attributed((*refused, *notes), configuration.warnings)
     if start.states.files and isinstance(outcome, Started):
-        notes, warnings = [*map(_with_repair, notes)], [*map(_with_repair, warnings)]
-    findings = worst_first((*refusal, *notes, *warnings, *in_states))
+        errors, warnings = [*map(_with_repair, errors)], [*map(_with_repair, warnings)]
+    findings = worst_first((*errors, *warnings, *in_states))
     ending = start_to_fix(configuration, start.states.doubted(outcome))
     document = _document(sources, loaded.kubelet.version, ending, findings)
     if isinstance(outcome, Started):
@@ -140,15 +141,31 @@ def _without_flags(
 
 
 def _attributed(
-    refusal: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
+    errors: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
 ) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
-    """Report a misspelt setting as the error if its absence keeps the kubelet from starting: one mistake."""
-    for missing in refusal:
+    """Report a misspelt or misplaced setting as the error that its absence causes: one mistake."""
+    for missing in errors:
         for each in warnings:
-            if each.code == "unknown-field" and each.expected == missing.place.setting:
+            if missing.severity is Severity.ERROR and _is_cause(each, missing.place.setting):
                 error = replace(each, severity=missing.severity, code=missing.code)
-                return (error,), [other for other in warnings if other is not each]
-    return refusal, warnings
+                others = [other for other in errors if other is not missing]
+                return [error, *others], [other for other in warnings if other is not each]
+    return errors, warnings
+
+
+def _is_cause(warning: ConfigRemark, setting: str) -> bool:
+    if warning.code != "unknown-field" or not warning.expected:
+        return False
+    return warning.expected in (setting, _NEEDED_BY.get(setting)) or (
+        setting == "reservedMemory" and _ADDED_UP.fullmatch(warning.expected) is not None
+    )
+
+
+_NEEDED_BY = {"cpuManagerPolicyOptions": "cpuManagerPolicy"}
+_ADDED_UP = re.compile(
+    r"reservedMemory\[.*|(?:kube|system)Reserved(?:\.memory)?|evictionHard(?:\[\"memory\.available\"\])?"
+)
+"""Settings whose amounts of memory a kubelet compares."""
 
 
 def _concerns(note: ConfigRemark, names: Sequence[str]) -> bool:
@@ -220,9 +237,10 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     """Return where a finding's setting is set; the fix of a setting that a flag sets names the flag."""
-    where = place_of(loaded, lint.place) or ""
-    lint = replace(lint, fix=in_flags(lint.fix, where, loaded))
-    return lint.at(SettingPlace(path_name(lint.place), where))
+    setting, where = path_name(lint.place), place_of(loaded, lint.place) or ""
+    fix = _removal(setting, loaded) if lint.fix == f"remove {setting}" else lint.fix
+    lint = replace(lint, fix=in_flags(fix, where, loaded))
+    return lint.at(SettingPlace(setting, where))
 
 
 def _with_repair(finding: ConfigRemark) -> ConfigRemark:
@@ -306,16 +324,31 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     corrected = {path: _corrected(loaded, path, text) for path in own}
-    removed = ", ".join(_written(loaded, path) for path, meant in corrected.items() if not meant)
-    off = _OPTIONS_OFF.search(text)
-    gate = f"{_gate_on(off[1], loaded)}, or " if off else ""
-    removal = f"{gate}remove {removed}" if removed else ""
-    own_fixes = (*corrected.values(), removal)
+    wrong = [_written(loaded, path) for path, meant in corrected.items() if not meant]
+    own_fixes = (*corrected.values(), *_removals(wrong, loaded, text))
     missing = [path[0] for path in paths if path not in own]
     # Errors caused by another setting are fixed with that setting.
     others = [_unset(loaded, name) or ("" if own else f"set {name}") for name in missing]
     others.sort(key=lambda fix: RESERVE in fix)
     return "; ".join(filter(None, dict.fromkeys((*own_fixes, *others))))
+
+
+def _removals(settings: Sequence[str], loaded: LoadedConfiguration, text: str) -> Iterator[str]:
+    """Yield what to do about settings that have no correct value: some only have to be moved."""
+    ways = {each: _removal(each, loaded) for each in settings}
+    yield from (way for way in ways.values() if not way.startswith("remove "))
+    if not (removed := ", ".join(each for each, way in ways.items() if way.startswith("remove "))):
+        return
+    off, before = _OPTIONS_OFF.search(text), ""
+    if off:
+        before = f"{_gate_on(off[1], loaded)}, or "
+    elif needed := _NEEDED_BY.get(removed, ""):
+        before = "" if _is_set(loaded, needed) else f"set {needed}: static, or "
+    yield f"{before}remove {removed}"
+
+
+def _removal(setting: str, loaded: LoadedConfiguration) -> str:
+    return removal(setting, [name for name in loaded.settings if _is_set(loaded, name)])
 
 
 def _of_gates(text: str, loaded: LoadedConfiguration) -> str:

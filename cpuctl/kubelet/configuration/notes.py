@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.documents.positions import Path as PathInDocument
 from cpuctl.documents.positions import path_text
 from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
+from cpuctl.kubelet.configuration.misplaced import Home, home_of, removal
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, plain
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
@@ -26,7 +27,7 @@ class _Unknown(NamedTuple):
     value: Value
     path: PathInDocument
     fields: Mapping[str, str]
-    beside: Collection[str]
+    beside: Mapping[str, object]
 
 
 class SettingPlace(Record):
@@ -60,7 +61,8 @@ def without_effect(
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
     """Drop fields that kubelet 1.*minor* does not know, and warn about each."""
     known, unknown = _known(settings, ROOT_TYPE, ())
-    warnings = [*map(_unknown_field, unknown[:MOST_LISTED]), *_newer(known, minor)]
+    warnings = [_unknown_field(each, known, minor) for each in unknown[:MOST_LISTED]]
+    warnings += _newer(known, minor)
     if more := unknown[MOST_LISTED:]:
         message = f"{len(more)} more unknown fields are ignored"
         warnings.append(without_effect("unknown-field", more[0].setting.origin.place, message))
@@ -109,18 +111,34 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
             yield without_effect("newer-field", setting.origin.place, message, setting=name)
 
 
-def _unknown_field(unknown: _Unknown) -> ConfigRemark:
-    path = unknown.path
-    fitting = [name for name, go_type in unknown.fields.items() if _decodes(unknown.value, go_type)]
-    meant = nearest(str(path[-1]), fitting)
-    message = f'unknown field "{path[-1]}" is ignored' + (f": did you mean {meant}?" if meant else "")
-    if path[-1] == ARCHIVED:
+def _unknown_field(unknown: _Unknown, known: Settings, minor: int) -> ConfigRemark:
+    path, name = unknown.path, str(unknown.path[-1])
+    message, place = f'unknown field "{name}" is ignored', unknown.setting.origin.place
+    if home := home_of(name, unknown.beside, unknown.fields, minor):
+        message += f": it belongs below {home.named}"
+        meant = path_text((*path[:-1], *home.fields, name)) if len(home.fields) == 1 else ""
+        remark = without_effect("unknown-field", place, message, setting=path_text(path), meant=meant)
+        return replace(remark, fix=_fix_of_misplaced(unknown, home))
+    fitting = [field for field, go_type in unknown.fields.items() if _decodes(unknown.value, go_type)]
+    meant = nearest(name, fitting)
+    message += f": did you mean {meant}?" if meant else ""
+    if name == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
-    place = unknown.setting.origin.place
     remark = without_effect("unknown-field", place, message, setting=path_text(path), meant=meant)
     if meant in unknown.beside:
-        return replace(remark, fix=f"remove {path[-1]}: {meant} is set as well")
-    return remark
+        return replace(remark, fix=f"remove {name}: {meant} is set as well")
+    moved = removal(path_text(path), known)
+    return remark if meant or moved.startswith("remove ") else replace(remark, fix=moved)
+
+
+def _fix_of_misplaced(unknown: _Unknown, home: Home) -> str:
+    name, field = str(unknown.path[-1]), home.fields[0]
+    beside = unknown.beside.get(field)
+    members = beside.members if isinstance(beside, Setting) else beside
+    if isinstance(members, Mapping) and name in members:
+        return f"remove {name}: {field}.{name} is set as well"
+    is_text = unknown.fields[field] == "map[string]string" and not isinstance(unknown.value, str)
+    return f"{'indent' if home.follows else 'move'} it below {home.named}{', in quotes' if is_text else ''}"
 
 
 def _decodes(value: Value, go_type: str) -> bool:

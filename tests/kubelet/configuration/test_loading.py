@@ -257,8 +257,7 @@ def test_flags_outside_the_configuration_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("memory: 2Gi", ""),
-        ("pid: 100", ""),
+        ("memorySwa: 2Gi", ""),
         ("memorySwp: {swapBehavior: NoSwap}", "memorySwap"),
         ("maxPod: 9", "maxPods"),
     ],

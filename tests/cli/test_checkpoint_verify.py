@@ -15,6 +15,7 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
@@ -207,8 +208,7 @@ def test_a_fix_of_all_findings_is_shown_once(threads: int, deleted: str, verify:
     assert len({each["fix"] for each in answer(verify(*words, "-o", "json"))["findings"]}) == 1
     first, command = verify(*words).out.partition("\nNext, to repair the state files: ")[2].splitlines()[:2]
     assert (
-        first
-        == f"drain the node and delete {deleted}, or remove {DB} from the node, list its pods again, then"
+        first == f"drain the node and delete {deleted}, or remove {DB} {FROM_NODE}, list its pods again, then"
     )
     assert command.startswith("  cpuctl checkpoint repair fine ")
 
@@ -488,7 +488,7 @@ def test_commands_after_words_are_lines_of_their_own(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/hybrid-8-numa/node.tar.xz"
     machine = ("-m", "synthetic:1s1n8c1t,mem=8Gi", "--kubelet-version", "1.36")
     answer = cpuctl("checkpoint", "verify", node, *machine, *STATIC, "-q").out
-    removal = "remove a pod that has exclusive CPUs from the node, list its pods again, then"
+    removal = f"remove a pod that has exclusive CPUs {FROM_NODE}, list its pods again, then"
     first = f"repair the state files: {removal}\n"
     repair, meaning = answer.partition(first)[2].splitlines()[:2]
     assert repair.startswith(f"  cpuctl checkpoint repair {node} -m {machine[1]} ")

@@ -85,7 +85,10 @@ def test_if_the_kubelet_rejects_its_state_a_command_shows_what_to_change(
     requested = cpuctl(*shlex.split(line.removeprefix("Next, to see what to change: cpuctl ")), "-q")
     assert (answer.code, requested.code) == (3, 3)
     assert 'the file was written with policy "none"' in requested.out
-    assert "  fix: configure policy none, or\n    cpuctl checkpoint repair " in requested.out
+    assert (
+        "  fix: configure policy none (without cpuManagerPolicyOptions), or\n    cpuctl checkpoint repair "
+        in requested.out
+    )
 
 
 def test_without_a_policy_a_guaranteed_pod_gets_a_hint_on_exclusive_cpus(cpuctl: Cpuctl) -> None:

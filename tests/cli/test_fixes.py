@@ -245,7 +245,12 @@ def _unquote(config: Config) -> None:
     config[name] = int(config[name])
 
 
+def _move_out(config: Config, name: str, parent: str) -> None:
+    config[name] = config[parent].pop(name)
+
+
 CHANGES: dict[str, Callable[..., None]] = {
+    r"move (\w+) out of (\w+): ": _move_out,
     r"write one string: (.+)$": _write_whole,
     r"write (true|false|\{.+\})$": _write_whole,
     r"remove the quotes$": _unquote,

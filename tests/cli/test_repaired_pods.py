@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.engine.state_checks.findings import FROM_NODE
 from tests.cli.conftest import Cpuctl
 from tests.support.state_files import KUBELET, MACHINE, cpus, pod, write_pods, write_states
 
@@ -106,9 +107,7 @@ def test_pods_are_placed_as_far_as_there_is_room(tmp_path: Path, cpuctl: Cpuctl)
 def test_pods_that_fit_only_on_an_empty_node_are_said_to(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A repair keeps what other pods hold; on an empty node, all get their CPUs again."""
     held = {"a": "1,9", "b": "4,12", "c": "16-23"}
-    removed = (
-        "remove shop/c from the node, and repair again with a new list of its pods (the other pods stay)"
-    )
+    removed = f"remove shop/c {FROM_NODE}, and repair again with a new list of its pods (the other pods stay)"
     drained = "drain the node and delete its state files (then all running pods fit)"
     for last, fix in ((8, f"{removed}, or {drained}"), (10, removed)):
         answer = repaired(tmp_path, cpuctl, held, {"a": 2, "b": 2, "c": last})
@@ -122,5 +121,5 @@ def test_the_pod_to_remove_is_the_one_without_which_most_others_stay(tmp_path: P
         tmp_path, cpuctl, held, {"a": 2, "b": 7, "c": 5}, "synthetic:2s2n8c1t,offline=6+7+14+15"
     )
     assert answer["files"][0]["fix"].startswith(
-        "remove shop/b from the node, list its pods again, then cpuctl checkpoint repair"
+        f"remove shop/b {FROM_NODE}, list its pods again, then cpuctl checkpoint repair"
     )

@@ -14,6 +14,7 @@ import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.exports.answer_text import advice
 from cpuctl.option_names import NO_POD_LEFT
 from cpuctl.records import replace
@@ -361,16 +362,18 @@ class Node:
             assert "rejected with TopologyAffinityError when the kubelet restarts" in explained.out, explained
         elif step.startswith("cpuctl checkpoint "):
             self._run(shlex.split(step)[1:])
-        elif policy := re.fullmatch(r"configure policy (\w+)", step):
+        elif policy := re.fullmatch(r"configure policy (\w+) \(with.*\)", step):
             self._change_flags(r"--cpu-manager-policy=\w+", f"--cpu-manager-policy={policy[1]}")
         elif gate := re.fullmatch(r"enable (\w+)", step):
             self._change_flags("$", f" --feature-gates={gate[1]}=true")
-        elif step == "remove a pod that has exclusive CPUs from the node":
+        elif step == f"remove a pod that has exclusive CPUs {FROM_NODE}":
             self._without(next(iter((self.situation.cpu or CPU_STATE).entries)))
-        elif named := re.fullmatch(r"remove ((?!this|a )\S+(?:(?:,| and) \S+)*) from the node", step):
+        elif named := re.fullmatch(
+            rf"remove ((?!this|a )\S+(?:(?:,| and) \S+)*) {re.escape(FROM_NODE)}", step
+        ):
             for name in re.split(", | and ", named[1]):
                 self._without(next(uid for uid, names in NAMES.items() if name in names))
-        elif step in ("remove this pod from the node", "delete the pod"):
+        elif step in (f"remove this pod {FROM_NODE}", "delete the pod"):
             (uid,) = (
                 each for each in (DB, WEB, GONE) if each in (finding.get("podUID") or finding["message"])
             )

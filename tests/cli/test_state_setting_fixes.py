@@ -62,6 +62,7 @@ WRONG_SETTINGS: list[dict[str, Any]] = [
     {"reservedSystemCPUs": ""},
     {"featureGates": {"NodeSwap": False}},
     {"maxPods": "many", "podPidsLimit": "some", "maxOpenFiles": "few"},
+    {"kubeReserved": {"evictionMinimumReclaim": {}, "evictionSoft": {}}},
 ]
 
 
@@ -84,7 +85,7 @@ def followed(config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> set[tup
 def test_a_verdict_decided_by_settings_has_a_fix(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """Both for files that do not load, and for configurations with which no kubelet starts."""
     run = [followed(config, tmp_path / str(at), cpuctl) for at, config in enumerate(WRONG_SETTINGS)]
-    assert [bool(each) for each in run] == [False, True, True, True]
+    assert [bool(each) for each in run] == [False, True, True, True, True]
     assert not_run(["cpuctl/answering/checkpoint/verdict_answer.py"], set.union(*run)) == []
 
 

@@ -133,9 +133,19 @@ def file_findings(
             message=f'the file was written with policy "{written}", but "{policy}" is configured',
             expected=policy,
             detected=written,
-            fix=f"configure policy {written}, or {REPAIR}" if written else REPAIR,
+            fix=f"configure policy {written}{_COMPANIONS.get(written, '')}, or {REPAIR}"
+            if written
+            else REPAIR,
         )
     yield from _passed_over(name, file)
+
+
+_COMPANIONS = {
+    "none": " (without cpuManagerPolicyOptions)",
+    "static": " (with reserved CPUs)",
+    "Static": " (with reservedMemory)",
+}
+"""What the kubelet requires of a configuration with a policy of the CPU or Memory Manager."""
 
 
 def _unread(name: str, file: AnyFile, version: str) -> StateFinding:

@@ -13,9 +13,11 @@ REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 EXPLAIN = "cpuctl explain"
 REPAIR_ANEW = f"list its pods again, then {REPAIR_WITH_PODS}"
-REMOVE = f"remove this pod from the node, {REPAIR_ANEW}"
+FROM_NODE = "from the node (kubectl delete pod --force while the kubelet is down)"
+"""Without a kubelet, a deleted pod stays listed as terminating: nobody confirms that it is gone."""
+REMOVE = f"remove this pod {FROM_NODE}, {REPAIR_ANEW}"
 SOME_POD = "a pod that has exclusive CPUs"
-REMOVE_ONE = f"remove {SOME_POD} from the node, {REPAIR_ANEW}"
+REMOVE_ONE = f"remove {SOME_POD} {FROM_NODE}, {REPAIR_ANEW}"
 """While a kubelet is down, a pod's entries stay in its files even if the pod is removed."""
 
 MAX_SIMILAR = 50

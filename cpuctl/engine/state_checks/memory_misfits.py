@@ -12,6 +12,7 @@ from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, free_in
 from cpuctl.engine.state_checks.fewest_pods import fewest_pods
 from cpuctl.engine.state_checks.findings import (
+    FROM_NODE,
     REMOVE,
     REPAIR_ANEW,
     REPAIR_WITH_PODS,
@@ -167,7 +168,7 @@ def _removal(removed: Sequence[str], owners: Owners) -> str:
     if len(removed) > _NAMED:
         return ""
     names = all_of([owners.name(uid) for uid in removed]) if removed else "the pods that do not fit"
-    return f"remove {names} from the node, {REPAIR_ANEW}"
+    return f"remove {names} {FROM_NODE}, {REPAIR_ANEW}"
 
 
 def _enough(misfits: Sequence[UnplacedBlock], removed: Sequence[str], owners: Owners) -> str:

@@ -12,7 +12,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import REPAIR, REPAIR_ANEW
+from cpuctl.engine.state_checks.findings import FROM_NODE, REPAIR, REPAIR_ANEW
 from cpuctl.engine.state_checks.verify import saved_states
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import InputError
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 CONFIGURED: Final = f"{REPAIR} {option_names.KUBELET_CONFIG} FILE"
 DRAIN_ALL: Final = "drain the node and delete its state files"
-_REMOVED_FIRST = f" from the node, {REPAIR_ANEW}"
-_DELETED_THEN = " from the node, then delete the state files"
+_REMOVED_FIRST = f" {FROM_NODE}, {REPAIR_ANEW}"
+_DELETED_THEN = f" {FROM_NODE}, then delete the state files"
 
 
 def proposed(case: CheckpointCase) -> StateVerdict:

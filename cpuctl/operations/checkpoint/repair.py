@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.checkpoints.model import DRAIN
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started
-from cpuctl.engine.state_checks.findings import EXPLAIN
+from cpuctl.engine.state_checks.findings import EXPLAIN, FROM_NODE
 from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.operations.checkpoint.changes import Refused, start_notes
 from cpuctl.operations.checkpoint.file_repair import FileRepair, refused
@@ -65,7 +65,7 @@ def _kept(how: FileRepair, verdict: StateVerdict) -> StateVerdict:
         return verdict
     names = pods_in_the_way(how, verdict.rejected)
     removed = (
-        f"remove {names} from the node, and repair again with a new list of its pods (the other pods stay)"
+        f"remove {names} {FROM_NODE}, and repair again with a new list of its pods (the other pods stay)"
     )
     fix = ", or ".join(filter(None, (removed if names else "", _draining(how.case))))
     # One fix is for all of them: only the first one says so.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.departures import ROLLBACK
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding
 from cpuctl.phrases import are
 from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
@@ -89,7 +89,7 @@ CASES = [
                 "itself, and then does not start with its own file again (kubernetes issue 141196)",
                 expected="at least one CPU",
                 detected="none",
-                fix="remove a pod that has exclusive CPUs from the node, list its pods again, then "
+                fix=f"remove a pod that has exclusive CPUs {FROM_NODE}, list its pods again, then "
                 f"{REPAIR} --pods FILE",
             ),
         ),

@@ -123,7 +123,7 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
         (
             FoundFile(read=CPU_STATE),
             "none",
-            [policy_differs("static", "none", f"configure policy static, or {REPAIR}")],
+            [policy_differs("static", "none", f"configure policy static (with reserved CPUs), or {REPAIR}")],
         ),
         (
             FoundFile(read=replace(CPU_STATE, policy_name="")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.findings import MAX_SIMILAR, StateFinding
+from cpuctl.engine.state_checks.findings import FROM_NODE, MAX_SIMILAR, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import replace
@@ -158,7 +158,7 @@ def inside(which: str, name: str) -> StateFinding:
         code="held-twice",
         message=f"CPUs {which} of shop/{DB}/{name} are also held by another container of the pod, which the "
         "kubelet does not notice; which entry is correct is unknown",
-        fix=f"remove this pod from the node, list its pods again, then {REPAIR} --pods FILE",
+        fix=f"remove this pod {FROM_NODE}, list its pods again, then {REPAIR} --pods FILE",
         pod_uid=DB,
         container=name,
     )

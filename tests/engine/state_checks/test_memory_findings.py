@@ -11,7 +11,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift
 from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
@@ -60,7 +60,7 @@ def misfit(message: str, container: str = "c") -> StateFinding:
         code="memory-misfit",
         place=StatePlace("memory_manager_state", "p", container),
         message=message,
-        fix=f"remove this pod from the node, list its pods again, then {REPAIR} --pods FILE",
+        fix=f"remove this pod {FROM_NODE}, list its pods again, then {REPAIR} --pods FILE",
     )
 
 
@@ -141,7 +141,7 @@ def test_memory_that_several_pods_hold_is_missing_once() -> None:
         code="memory-misfit",
         place=StatePlace("memory_manager_state"),
         message=f"pods hold 2Gi more memory on NUMA node 1 than there is for pods: {held_by}",
-        fix=f"remove q from the node, list its pods again, then {REPAIR} --pods FILE",
+        fix=f"remove q {FROM_NODE}, list its pods again, then {REPAIR} --pods FILE",
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.departures import RESTARTS
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.records import replace
@@ -22,7 +22,7 @@ def again(who: str, uid: str, which: str) -> StateFinding:
         message=f"{who} holds CPUs {which} as a whole: this kubelet assigns it others when it starts, "
         "or rejects it, and these are then lost (kubernetes issue 140989; "
         f"{RESTARTS})",
-        fix="remove this pod from the node, list its pods again, then cpuctl checkpoint repair --pods FILE",
+        fix=f"remove this pod {FROM_NODE}, list its pods again, then cpuctl checkpoint repair --pods FILE",
         pod_uid=uid,
     )
 

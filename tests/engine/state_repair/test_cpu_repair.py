@@ -10,6 +10,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (
@@ -166,7 +167,7 @@ def test_the_reason_is_reported_if_there_is_no_repair(
 ) -> None:
     result = repair(entries, options=options)
     advice = (
-        "remove a pod that has exclusive CPUs from the node, list its pods again, then "
+        f"remove a pod that has exclusive CPUs {FROM_NODE}, list its pods again, then "
         "cpuctl checkpoint repair --pods FILE"
     )
     assert result == NotRepaired(reason, advice)

@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
+from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_moves import NotRepaired
@@ -240,7 +241,7 @@ DRAIN = "drain the node and delete the file"
 
 
 def remove(who: str) -> str:
-    removed = f"remove {who} from the node, list its pods again"
+    removed = f"remove {who} {FROM_NODE}, list its pods again"
     return f"{DRAIN}, or {removed}, then cpuctl checkpoint repair --pods FILE"
 
 

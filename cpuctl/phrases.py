@@ -88,6 +88,11 @@ NO_CPU_MANAGER = "set cpuManagerPolicy: none, without cpuManagerPolicyOptions, a
 """What to do if a driver assigns CPUs: policy none rejects options, and state files of another policy."""
 
 
+def installing(extra: str) -> str:
+    """Write how to add an optional part of cpuctl, which is on no package index."""
+    return f"pip install '.[{extra}]' in cpuctl's source directory"
+
+
 def not_among_manifests(kind: str, name: str, namespace: str = "") -> str:
     """Say that an object is missing from the input, and how to add it."""
     where = f" -n {namespace}" if namespace else ""

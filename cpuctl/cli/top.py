@@ -287,7 +287,9 @@ def _has_screen() -> bool:
     try:
         import textual  # noqa: F401
     except ImportError:
-        hint = "run pip install '.[top]' in cpuctl's source directory; --once and -o jsonl work without it"
+        from cpuctl.phrases import installing
+
+        hint = f"run {installing('top')}; --once and -o jsonl work without it"
         raise UsageError("the screen needs Textual, which is not installed", hint=hint) from None
     return True
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.dra.model import Attribute, Device, Version
+from cpuctl.phrases import installing
 
 if TYPE_CHECKING:
     from cpuctl.quantity import Quantity
 
-INSTALL = "pip install '.[dra]' in cpuctl's source directory"
+INSTALL = installing("dra")
 _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
 """The selector of nearly every DeviceClass, which does not need the library."""
 _LONGEST = 10 * 1024

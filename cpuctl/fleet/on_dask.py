@@ -25,6 +25,7 @@ from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.fleet.asking import contents
 from cpuctl.fleet.collection import Recording, file_digest
 from cpuctl.machine.sources import SYNTHETIC
+from cpuctl.phrases import installing
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -68,7 +69,7 @@ def on_dask(address: str, jobs: int) -> Mapper:
     try:
         import distributed  # noqa: F401  # to report at once what is missing
     except ImportError:
-        hint = "pip install '.[fleet]' in cpuctl's source directory"
+        hint = installing("fleet")
         raise UsageError("Dask is not installed", where=option_names.DASK_SCHEDULER, hint=hint) from None
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:

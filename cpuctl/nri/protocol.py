@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.errors import UsageError
+from cpuctl.phrases import installing
 
 if TYPE_CHECKING:
     import socket
@@ -141,7 +142,7 @@ def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
 # numbers and types of fields. Fields that are omitted here are skipped on receipt, and never sent.
 
 _COMMAND = "cpuctl nri run"
-INSTALL = "pip install '.[nri]' in cpuctl's source directory"
+INSTALL = installing("nri")
 
 _TABLE = """
 Request: service 1 string, method 2 string, payload 3 bytes, timeout_nano 4 int64

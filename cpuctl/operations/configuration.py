@@ -100,8 +100,7 @@ def driver_lints(
 class NodeStates(NamedTuple):
     """The state files that a kubelet would start on.
 
-    If some were not read, ``unseen`` says so and names the command that does; ``closed`` says why nobody can
-    tell what they contain: they exist, but may not be read.
+    ``unseen`` says which were not read; ``closed`` why not and what to do, if they exist but may not be read.
     """
 
     files: tuple[StateInput, ...]

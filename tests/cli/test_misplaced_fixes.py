@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.cli.conftest import Cpuctl
+from tests.cli.test_differences import HEAD
 
-HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 STATIC = 'cpuManagerPolicy: static\nreservedSystemCPUs: "0,16"\n'
 MEMORY = "memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits:\n"
 

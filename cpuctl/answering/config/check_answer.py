@@ -30,7 +30,7 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
-from cpuctl.kubelet.configuration.misplaced import removal
+from cpuctl.kubelet.configuration.misplaced import moved_out
 from cpuctl.kubelet.configuration.notes import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
@@ -145,20 +145,19 @@ def _attributed(
 ) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
     """Report a misspelt or misplaced setting as the error that its absence causes: one mistake."""
     for missing in errors:
-        for each in warnings:
-            if missing.severity is Severity.ERROR and _is_cause(each, missing.place.setting):
+        for each in warnings if missing.severity is Severity.ERROR else ():
+            if each.code == "unknown-field" and _needs(missing.place.setting, each.expected):
                 error = replace(each, severity=missing.severity, code=missing.code)
                 others = [other for other in errors if other is not missing]
                 return [error, *others], [other for other in warnings if other is not each]
     return errors, warnings
 
 
-def _is_cause(warning: ConfigRemark, setting: str) -> bool:
-    if warning.code != "unknown-field" or not warning.expected:
-        return False
-    return warning.expected in (setting, _NEEDED_BY.get(setting)) or (
-        setting == "reservedMemory" and _ADDED_UP.fullmatch(warning.expected) is not None
-    )
+def _needs(setting: str, ignored: str) -> bool:
+    """Return whether a setting is wrong because another, or itself, is *ignored*."""
+    if setting == "reservedMemory" and _ADDED_UP.fullmatch(ignored):
+        return True
+    return ignored != "" and ignored in (setting, _NEEDED_BY.get(setting))
 
 
 _NEEDED_BY = {"cpuManagerPolicyOptions": "cpuManagerPolicy"}
@@ -238,8 +237,8 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     """Return where a finding's setting is set; the fix of a setting that a flag sets names the flag."""
     setting, where = path_name(lint.place), place_of(loaded, lint.place) or ""
-    fix = _removal(setting, loaded) if lint.fix == f"remove {setting}" else lint.fix
-    lint = replace(lint, fix=in_flags(fix, where, loaded))
+    moved = _moved_out(setting, loaded) if lint.fix == f"remove {setting}" else ""
+    lint = replace(lint, fix=in_flags(moved or lint.fix, where, loaded))
     return lint.at(SettingPlace(setting, where))
 
 
@@ -335,20 +334,19 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
 
 def _removals(settings: Sequence[str], loaded: LoadedConfiguration, text: str) -> Iterator[str]:
     """Yield what to do about settings that have no correct value: some only have to be moved."""
-    ways = {each: _removal(each, loaded) for each in settings}
-    yield from (way for way in ways.values() if not way.startswith("remove "))
-    if not (removed := ", ".join(each for each, way in ways.items() if way.startswith("remove "))):
+    moved = {each: _moved_out(each, loaded) for each in settings}
+    yield from filter(None, moved.values())
+    if not (removed := ", ".join(each for each, way in moved.items() if not way)):
         return
-    off, before = _OPTIONS_OFF.search(text), ""
-    if off:
-        before = f"{_gate_on(off[1], loaded)}, or "
-    elif needed := _NEEDED_BY.get(removed, ""):
-        before = "" if _is_set(loaded, needed) else f"set {needed}: static, or "
-    yield f"{before}remove {removed}"
+    off, needed = _OPTIONS_OFF.search(text), _NEEDED_BY.get(removed, "")
+    before = _gate_on(off[1], loaded) if off else ""
+    if needed and not off and not _is_set(loaded, needed):
+        before = f"set {needed}: static"
+    yield ", or ".join(filter(None, (before, f"remove {removed}")))
 
 
-def _removal(setting: str, loaded: LoadedConfiguration) -> str:
-    return removal(setting, [name for name in loaded.settings if _is_set(loaded, name)])
+def _moved_out(setting: str, loaded: LoadedConfiguration) -> str:
+    return moved_out(setting, [name for name in loaded.settings if _is_set(loaded, name)])
 
 
 def _of_gates(text: str, loaded: LoadedConfiguration) -> str:

@@ -10,7 +10,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
-from cpuctl.kubelet.configuration.misplaced import removal
+from cpuctl.kubelet.configuration.misplaced import moved_out
 from cpuctl.kubelet.configuration.notes import SettingPlace
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
@@ -76,8 +76,8 @@ def setting_place(where: str) -> SettingPlace:
 
 
 def leave_out(place: SettingPlace) -> str:
-    """Return the fix that always works: without a setting, its default applies."""
-    return removal(place.setting) if place.setting else ""
+    """Return the fix that always works: a setting in its own place, or its default without it."""
+    return moved_out(place.setting) or (f"remove {place.setting}" if place.setting else "")
 
 
 def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:

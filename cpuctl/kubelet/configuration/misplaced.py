@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, STRUCTS
@@ -44,15 +45,9 @@ def home_of(name: str, beside: Collection[str], fields: Mapping[str, str], minor
     *beside* are the names that are set there, in the order of the file.
     """
     homes = [field for field, kind in fields.items() if _has(field, kind, name, minor)]
-    above: list[str] = []
-    for each in beside:
-        if each == name:
-            break
-        above.append(each)
-    nearest = next((each for each in reversed(above) if each in fields), "")
-    for field in reversed(above):
-        if field in homes:
-            return Home((field,), follows=field == nearest)
+    above = [each for each in takewhile(lambda each: each != name, beside) if each in fields]
+    if before := [each for each in above if each in homes]:
+        return Home((before[-1],), follows=before[-1] == above[-1])
     given = [field for field in homes if field in beside] or homes
     return Home(tuple(given)) if given else None
 
@@ -66,12 +61,11 @@ def _has(field: str, kind: str, name: str, minor: int) -> bool:
     return name in _KEYS.get(field, STRUCTS.get(kind.lstrip("*"), ()))
 
 
-def removal(setting: str, given: Collection[str] = ()) -> str:
-    """Write how to correct a *setting* that the kubelet does not know in that place: some are to be moved.
+def moved_out(setting: str, given: Collection[str] = ()) -> str:
+    """Write where a *setting* belongs that is set below another; empty if it is none, or among *given*.
 
     *given* are the names that are set at the top level, as far as they are known.
     """
     parent, _, name = setting.rpartition(".")
-    if parent and name in FIELD_TYPES and name not in given:
-        return f"move {name} out of {parent}: it is a setting of its own"
-    return f"remove {setting}"
+    is_misplaced = parent and name in FIELD_TYPES and name not in given
+    return f"move {name} out of {parent}: it is a setting of its own" if is_misplaced else ""

@@ -9,7 +9,6 @@ from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.documents.positions import Path as PathInDocument
 from cpuctl.documents.positions import path_text
 from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
-from cpuctl.kubelet.configuration.misplaced import Home, home_of, removal
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, plain
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
@@ -18,6 +17,7 @@ from cpuctl.spelling import MOST_LISTED, nearest
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
+    from cpuctl.kubelet.configuration.misplaced import Home
 
 
 class _Unknown(NamedTuple):
@@ -112,6 +112,8 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
 
 
 def _unknown_field(unknown: _Unknown, known: Settings, minor: int) -> ConfigRemark:
+    from cpuctl.kubelet.configuration.misplaced import home_of, moved_out
+
     path, name = unknown.path, str(unknown.path[-1])
     message, place = f'unknown field "{name}" is ignored', unknown.setting.origin.place
     if home := home_of(name, unknown.beside, unknown.fields, minor):
@@ -127,8 +129,7 @@ def _unknown_field(unknown: _Unknown, known: Settings, minor: int) -> ConfigRema
     remark = without_effect("unknown-field", place, message, setting=path_text(path), meant=meant)
     if meant in unknown.beside:
         return replace(remark, fix=f"remove {name}: {meant} is set as well")
-    moved = removal(path_text(path), known)
-    return remark if meant or moved.startswith("remove ") else replace(remark, fix=moved)
+    return remark if meant else replace(remark, fix=moved_out(path_text(path), known))
 
 
 def _fix_of_misplaced(unknown: _Unknown, home: Home) -> str:

@@ -100,7 +100,8 @@ def driver_lints(
 class NodeStates(NamedTuple):
     """The state files that a kubelet would start on.
 
-    ``unseen`` says which were not read; ``closed`` why not and what to do, if they exist but may not be read.
+    ``unseen`` says that they were not read, and names the command that does; ``closed`` why the start is then
+    unknown, if they exist but may not be read.
     """
 
     files: tuple[StateInput, ...]
@@ -129,7 +130,8 @@ def states_of_node(
         states = read_states("", place, read) if source.files is not None else ()
     except NodeAccessError as error:
         closed = f"{error.where}: {error.message} ({error.hint}, or use {_EMPTY} to check an empty node)"
-        return NodeStates((), f"state files: {error.message}", closed)
+        unseen = f"state files: {error.message} (see sudo cpuctl checkpoint verify)"
+        return NodeStates((), unseen, closed)
     if not states and source.origin != LIVE_MACHINE:
         return NodeStates((), f"state files: {source.origin} has none (see cpuctl checkpoint verify STATE)")
     sources.entries.update(read.entries)

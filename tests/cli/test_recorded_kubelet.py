@@ -405,7 +405,9 @@ def test_state_files_that_only_root_may_read_are_mentioned(
 
     monkeypatch.setattr("cpuctl.inputs.state_files.named_states", closed)
     monkeypatch.setattr("cpuctl.inputs.state_files._of_machine", closed)
-    answer = document(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json"))
+    result = cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json")
+    answer = json.loads(result.out)
+    assert (result.code, answer["start"]["outcome"]) == (3, "Undetermined")
     what = answer["notChecked"][0]["what"]
     assert what == ("state files: cannot be read: permission denied (see sudo cpuctl checkpoint verify)")
     assert cpuctl("config", "check", *RELEASE, "-m", stuck, "--state", stuck).code == 5

@@ -39,6 +39,20 @@ def test_a_field_that_is_ignored_is_named(verb: str, right: str, cpuctl: Cpuctl)
     assert "warning: " not in cpuctl(*verb.split(), *NODE, "-f", "-", stdin=POD.encode()).err
 
 
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        (POD.replace("      limits", "    limits"), "9: spec.containers[0].limits"),
+        (POD.replace("      limits", "  limits"), "9: spec.limits"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["plan", "explain web", "pods show"])
+def test_limits_beside_resources_are_named(verb: str, wrong: str, place: str, cpuctl: Cpuctl) -> None:
+    answer = cpuctl(*verb.split(), *NODE, "-f", "-", stdin=wrong.encode())
+    warnings = [line for line in answer.err.splitlines() if line.startswith("warning: ")]
+    assert warnings == [f"warning: <stdin>:{place} is ignored: did you mean resources.limits?"]
+
+
 @pytest.mark.parametrize("verb", ["plan", "explain web", "pods show"])
 def test_an_api_version_in_lower_case_is_named(verb: str, cpuctl: Cpuctl) -> None:
     answer = cpuctl(*verb.split(), *NODE, "-f", "-", stdin=POD.replace("apiVersion", "apiversion").encode())

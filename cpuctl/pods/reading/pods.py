@@ -91,6 +91,7 @@ def _list(parent: Cursor, key: str) -> list[Cursor]:
 
 _NO_REQUIREMENTS = ResourceRequirements()
 _AMOUNTS = frozenset({"requests", "limits", "claims"})
+_INDENTED = frozenset({"requests", "limits"})
 _CONFIG_SOURCE = "kubernetes.io/config.source"
 _MIRROR = "kubernetes.io/config.mirror"
 _RESTART = "RestartContainer"
@@ -302,7 +303,8 @@ def _terms(group: Cursor) -> Iterator[Cursor]:
 def misspelt_fields(origin: Origin) -> Iterator[str]:
     """Yield notes about fields that appear to be misspelt: the version, and those for CPUs and memory.
 
-    An API server ignores them unless strict validation is requested, as kubectl does.
+    Amounts beside ``resources`` have the wrong indentation. An API server ignores all of these fields unless
+    strict validation is requested, as kubectl does.
     """
     item = Cursor.at(origin)
     spec = _pod_spec(item)
@@ -310,6 +312,14 @@ def misspelt_fields(origin: Origin) -> Iterator[str]:
         for name in wanted:
             if found := at.misspelt(name):
                 yield f"{at.members()[found].where} is ignored: did you mean {name}?"
+    for parent in (spec, *_containers(spec)) if spec is not None else ():
+        for name, amounts in parent.members().items():
+            if name in _INDENTED:
+                yield f"{amounts.where} is ignored: did you mean resources.{name}?"
+
+
+def _containers(spec: Cursor) -> tuple[Cursor, ...]:
+    return (*_list(spec, "initContainers"), *_list(spec, "containers"))
 
 
 def _pod_spec(item: Cursor) -> Cursor | None:
@@ -325,7 +335,7 @@ def _wanted(spec: Cursor) -> Iterator[tuple[Cursor, Sequence[str]]]:
     """Yield the mappings that may have misspelt fields, with the fields' names, unless all are known."""
     if any(each.startswith("init") for each in spec.members()):
         yield spec, ("initContainers",)
-    for container in (*_list(spec, "initContainers"), *_list(spec, "containers")):
+    for container in _containers(spec):
         resources = container.get("resources")
         if resources is None:
             yield container, ("resources",)

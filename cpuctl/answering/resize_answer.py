@@ -8,6 +8,7 @@ container starts, from the resources allocated at that time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
@@ -70,10 +71,15 @@ if TYPE_CHECKING:
 
 SOURCE = "KEP-5554"
 RECREATE = "kubectl replace --force -f FILE"
-"""Deletes a pod and creates it again from a file."""
+"""Deletes a pod, or a Job, whose template cannot be changed, and creates it again from a file."""
 ROLL_OUT = "kubectl apply -f FILE"
 """Changes the template of a workload, which recreates its pods."""
+EDIT = "kubectl edit "
 _ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
+_REPLACED_BY_HAND = ("ReplicaSet", "ReplicationController")
+"""Controllers that create pods from a changed template, but keep those that run."""
+_EDITED = {"VirtualMachineInstance.kubevirt.io": "VirtualMachine.kubevirt.io"}
+"""Owners that are themselves created from an object of the same name."""
 
 
 def resize_document(
@@ -119,11 +125,25 @@ def _following(
 
 
 def _recreation(pod: StoredPod) -> str:
-    """Return the command that recreates a pod with other resources, empty if no single command does."""
+    """Return the command that recreates a pod with other resources, or first changes them in its owner.
+
+    Empty if it is a static pod: its manifest is a file of the node.
+    """
     owner = owner_of(pod)
     if not owner:
+        return "" if pod.static else RECREATE
+    kind, _, name = owner.partition("/")
+    if kind in _ROLLED_OUT or is_of_deployment(pod) or (kind in _REPLACED_BY_HAND and pod.owner):
+        # The names of pods that were read from a workload are not known.
+        return ROLL_OUT
+    if kind in _REPLACED_BY_HAND:
+        return f"{ROLL_OUT} && kubectl delete pod -n {quote(pod.namespace)} {quote(pod.name)}"
+    if kind == "Job":
         return RECREATE
-    return ROLL_OUT if owner.partition("/")[0] in _ROLLED_OUT or is_of_deployment(pod) else ""
+    if kind == "Node":
+        return ""
+    edited = _EDITED.get(kind, kind).lower()
+    return f"{EDIT}-n {quote(pod.namespace)} {quote(f'{edited}/{name}')}"
 
 
 def not_started_document(

@@ -239,31 +239,49 @@ spec:
 """
 
 
-def test_pods_of_a_deployment_are_changed_through_the_deployment(cpuctl: Cpuctl) -> None:
-    """The controller is a ReplicaSet, and only its Deployment replaces running pods."""
-    for labels, last in (({"pod-template-hash": "7d9f"}, "kubectl apply -f FILE"), ({}, None)):
-        controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a-7d9f", "controller": True}
-        limits = {"cpu": "2", "memory": "1Gi"}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "a", "labels": labels, "ownerReferences": [controller]},
-            "spec": {"containers": [{"name": "a", "resources": {"limits": limits}}]},
-        }
-        words = (*MACHINE, "-f", "-", "--set", "a:cpu=2/4", "-o", "json", "-q")
-        refused = cpuctl("resize", *words, stdin=json.dumps(pod).encode())
-        assert (refused.code, json.loads(refused.out).get("next")) == (NO, last)
+OWNERS = {
+    "of a Deployment": ("apps/v1", "ReplicaSet", {"pod-template-hash": "7d9f"}, "kubectl apply -f FILE"),
+    "ReplicaSet": ("apps/v1", "ReplicaSet", {}, "kubectl apply -f FILE && kubectl delete pod -n default a"),
+    "DaemonSet": ("apps/v1", "DaemonSet", {}, "kubectl apply -f FILE"),
+    "Job": ("batch/v1", "Job", {}, "kubectl replace --force -f FILE"),
+    "Node": ("v1", "Node", {}, None),
+    "custom": ("x.io/v1", "CloneSet", {}, "kubectl edit -n default cloneset.x.io/o"),
+    "virtual machine": (
+        *("kubevirt.io/v1", "VirtualMachineInstance", {}),
+        "kubectl edit -n default virtualmachine.kubevirt.io/o",
+    ),
+}
 
 
-@pytest.mark.parametrize(("kind", "last"), [("Deployment", "kubectl apply -f FILE"), ("ReplicaSet", "")])
-def test_pods_of_a_workload_are_recreated_by_the_workload(kind: str, last: str, cpuctl: Cpuctl) -> None:
+@pytest.mark.parametrize("case", OWNERS)
+def test_pods_of_an_owner_are_changed_through_the_owner(case: str, cpuctl: Cpuctl) -> None:
+    """Only some owners replace running pods: a ReplicaSet does not, but the Deployment behind it does."""
+    version, kind, labels, last = OWNERS[case]
+    controller = {"apiVersion": version, "kind": kind, "name": "o", "controller": True}
+    limits = {"cpu": "2", "memory": "1Gi"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "labels": labels, "ownerReferences": [controller]},
+        "spec": {"containers": [{"name": "a", "resources": {"limits": limits}}]},
+    }
+    words = ("resize", *MACHINE, "-f", "-", "--set", "a:cpu=2/4", "-q")
+    refused = cpuctl(*words, "-o", "json", stdin=json.dumps(pod).encode())
+    assert (refused.code, json.loads(refused.out).get("next")) == (NO, last)
+    shown = cpuctl(*words, stdin=json.dumps(pod).encode()).out
+    meaning = "\nFILE: the manifest, with the new resources" if "FILE" in (last or "") else ""
+    assert shown.endswith(f": {last}{meaning}\n") if last else "kubectl" not in shown
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
+def test_pods_of_a_workload_are_recreated_by_the_workload(kind: str, cpuctl: Cpuctl) -> None:
     """Replacing a single pod of a workload does not help: the template remains unchanged."""
     manifest = (WORKLOAD % kind).encode()
     refused = cpuctl("resize", *MACHINE, "-f", "-", "--set", "a-0:cpu=2/4", "-q", stdin=manifest)
     assert refused.code == NO
     assert "QOS Class may not change" in refused.out
     *_, line, meaning = refused.out.splitlines()
-    assert (line.endswith(last) and meaning.startswith("FILE: ")) if last else "kubectl" not in refused.out
+    assert (line.partition(": ")[2].startswith("kubectl apply -f FILE"), meaning[:6]) == (True, "FILE: ")
 
 
 def test_static_pods_are_not_recreated_by_the_api_server(cpuctl: Cpuctl) -> None:

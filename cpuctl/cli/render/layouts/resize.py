@@ -41,6 +41,7 @@ _READINGS = {"kep": "as described in the KEP", "reference": "as its reference im
 _NEXT = (
     ("cpuctl ", "to see what is free and what else fits"),
     ("kubectl apply ", "to roll out these resources in the pod template of the workload"),
+    ("kubectl edit ", "to change these resources in the owner of the pod"),
 )
 _RECREATED = "to recreate the pod with these resources"
 
@@ -59,7 +60,7 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     if command := document.get("next"):
         named = without_sudo(command)
         what = next((text for words, text in _NEXT if named.startswith(words)), _RECREATED)
-        meaning = (Cell("FILE: the manifest, with the new resources"),) if command.endswith("-f FILE") else ()
+        meaning = (Cell("FILE: the manifest, with the new resources"),) if "-f FILE" in command else ()
         yield Lines((next_cell(what, command), *meaning))
 
 

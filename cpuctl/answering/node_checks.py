@@ -92,7 +92,7 @@ def _configuration(
     reserve = reservable_cpus(source, loaded.kubelet, saved)
     missing = (found.unseen, "" if cpu_side_starts(source, loaded) else _RESERVATIONS)
     exceeds = getattr(outcome, "stage", "") == "memoryManager" and exceeds_capacity(source, loaded.kubelet)
-    start = CheckedStart(outcome, reserve, exceeds, found)
+    start = CheckedStart(outcome, reserve, len(source.machine.numa_nodes), exceeds, found)
     if not states:
         return check_document(loaded, start, lints, sources.entries, missing)
 

@@ -355,6 +355,8 @@ def test_more_numa_nodes_than_the_topology_manager_allows(check: Check) -> None:
     config = {"topologyManagerPolicy": "restricted"}
     assert errors_until_started(config, check, machine=MANY_NODES)
     more = config | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "12"}}
+    fix = 'set topologyManagerPolicyOptions: {max-allowable-numa-nodes: "12"}'
+    assert fix in check(config, machine=MANY_NODES).out
     assert " would start." in check(more, machine=MANY_NODES).out
 
 

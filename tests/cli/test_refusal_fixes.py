@@ -24,6 +24,7 @@ from tests.support.proposals import texts_of
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 MACHINE = read_machine("synthetic:2s2n8c2t,mem=64Gi")
+NUMA_NODES = len(MACHINE.machine.numa_nodes)
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 Config = dict[str, Any]
 STAGES = ("", "configValidation", "featureGates")
@@ -35,7 +36,9 @@ def started(config: Config, minor: int) -> tuple[LoadedConfiguration, CheckedSta
     loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
     kubelet = Kubelet(version=version, config=loaded.config, gates_of_main_file=loaded.gates_of_main_file)
     outcome = check_start(MACHINE.info, kubelet)
-    return loaded, CheckedStart(outcome, reservable_cpus(MACHINE, kubelet, ()))
+    return loaded, CheckedStart(
+        outcome, reservable_cpus(MACHINE, kubelet, ()), len(MACHINE.machine.numa_nodes)
+    )
 
 
 def followed(config: Config, fix: str) -> Config:

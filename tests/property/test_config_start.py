@@ -25,6 +25,7 @@ from cpuctl.operations.reservable import reservable_cpus
 
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 MACHINE = read_machine("synthetic:1s2n4c2t,mem=16Gi")
+NUMA_NODES = len(MACHINE.machine.numa_nodes)
 
 BY_MANAGERS = {
     "cpuManagerPolicy", "cpuManagerPolicyOptions", "evictionHard", "featureGates", "kubeReserved",
@@ -127,7 +128,7 @@ def test_a_start_that_fails_is_an_error_with_a_text(
     )
     outcome = check_start(MACHINE.info, kubelet)
     setup = KubeletSetup(version=version, main=None, base_directory="", drop_ins=None, arguments=Arguments())
-    start = CheckedStart(outcome, reservable_cpus(MACHINE, kubelet, ()))
+    start = CheckedStart(outcome, reservable_cpus(MACHINE, kubelet, ()), NUMA_NODES)
     document = check_document(LoadedKubelet(kubelet, loaded, setup), start, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)

@@ -54,12 +54,13 @@ if TYPE_CHECKING:
 class CheckedStart(NamedTuple):
     """How a kubelet's start ends on a machine, and what to reserve there if it rejects the reserved CPUs.
 
-    ``exceeds`` is whether a later check would find more reserved than the machine has. The outcome is that on
-    the files of ``states``.
+    ``numa_nodes`` is how many NUMA nodes the machine has, and ``exceeds`` whether a later check would find
+    more reserved than it has. The outcome is that on the files of ``states``.
     """
 
     outcome: StartOutcome
     reservable: ReservableCPUs
+    numa_nodes: int
     exceeds: bool = False
     states: NodeStates = NO_STATES
 
@@ -316,7 +317,7 @@ def suggested_fix(start: CheckedStart, loaded: LoadedConfiguration) -> str:
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )
-    if fix := _fix_of_error(text):
+    if fix := _fix_of_error(text, start.numa_nodes):
         return fix
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
@@ -438,12 +439,12 @@ def _unset(loaded: LoadedConfiguration, name: str) -> str:
     return UNSET.get(name, "")
 
 
-def _fix_of_error(text: str) -> str:
+def _fix_of_error(text: str, numa_nodes: int) -> str:
     """Return the fix for an error that names neither a setting to correct nor one to remove."""
     if _MANY_NODES in text:
         return (
             "set topologyManagerPolicy: none or, from kubelet 1.31 on, set topologyManagerPolicyOptions:"
-            ' {max-allowable-numa-nodes: "N"}, where N is the number of NUMA nodes'
+            f' {{max-allowable-numa-nodes: "{numa_nodes}"}}'
         )
     graceless = re.search(_GRACELESS, text)
     return f"set evictionSoftGracePeriod: {{{graceless[1]}: 1m30s}}" if graceless else ""

@@ -117,7 +117,7 @@ _MEMORY = ("reservedMemory",)
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 _ZERO = Quantity()
-_RESERVE = "for matching values: cpuctl config reserve"
+_RESERVE = "use the values of this command: cpuctl config reserve"
 
 
 def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
@@ -138,7 +138,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
             code="reserved-memory-none",
             place=_MEMORY,
             message="no memory is reserved, but the Memory Manager's Static policy requires some",
-            fix=f"set {MEMORY_SETTINGS}; then, {_RESERVE}",
+            fix=f"set {MEMORY_SETTINGS}; then {_RESERVE}",
         )
     nodes = {node.id for node in subject.machine.numa_nodes}
     for item in config.reserved_memory:
@@ -166,7 +166,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     else:
         message = f"reservedMemory adds up to {balance.listed} of memory, {_addends(started)}: {off}"
         # A number of bytes is nothing that one adds to mebibytes.
-        change = "" if amount.nano % (_BYTE << 20) else f"{'add' if short else 'subtract'} {amount}; "
+        change = "" if amount.nano % (_BYTE << 20) else f"{'add' if short else 'subtract'} {amount}, or "
         fix = f"{change}{_RESERVE}"
     return Lint(
         severity=Severity.ERROR,
@@ -221,15 +221,17 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
         reserved, total = listed.get(node.id, 0), node.memory_bytes
         if total is not None and reserved + pages > total:
             short = _bytes(reserved + pages - total)
+            taken = "reserved memory and huge pages take" if pages else "reserved memory takes"
+            fewer = "allocate fewer huge pages on that node, " if pages else ""
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-overdrawn",
                 place=_MEMORY,
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
-                message=f"reserved memory and huge pages take {short} more than NUMA node {node.id} has"
-                ": the kubelet starts, and continues with values that have wrapped around",
-                fix=f"allocate fewer huge pages on that node, or reserve less there; {_RESERVE}",
+                message=f"{taken} {short} more than NUMA node {node.id} has, which the kubelet does not"
+                " reject: it continues with values that have wrapped around",
+                fix=f"{fewer}reserve less there, or {_RESERVE}",
             )
 
 

@@ -55,7 +55,7 @@ KEPT: dict[str, Any] = {
     "eviction_hard": {"memory.available": "100Mi"},
 }
 NOT_KEPT = "of which no setting reserves any"
-SPLIT = "for matching values: cpuctl config reserve"
+SPLIT = "use the values of this command: cpuctl config reserve"
 INEXACT = "it accepts only a whole number that is written without a fraction and without too many digits"
 
 
@@ -75,15 +75,15 @@ def error(code: str, message: str, *, expected: str = "", detected: str = "", fi
 NONE_KEPT = error(
     "none",
     "no memory is reserved, but the Memory Manager's Static policy requires some",
-    fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then, {SPLIT}",
+    fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then {SPLIT}",
 )
 
 
 @pytest.mark.parametrize(
     ("reserved", "difference", "fix"),
     [
-        ("1Gi", "612Mi is missing", "add 612Mi; "),
-        ("2Gi", "412Mi too much", "subtract 412Mi; "),
+        ("1Gi", "612Mi is missing", "add 612Mi, or "),
+        ("2Gi", "412Mi too much", "subtract 412Mi, or "),
         ("1715470335", "1 is missing", ""),
     ],
 )
@@ -172,13 +172,20 @@ def test_more_than_a_node_has() -> None:
     assert lints((0, {"memory": "3100Mi"}), kube_reserved={"memory": "3100Mi"}) == [
         error(
             "overdrawn",
-            "reserved memory and huge pages take 28Mi more than NUMA node 0 has: the kubelet"
-            " starts, and continues with values that have wrapped around",
+            "reserved memory and huge pages take 28Mi more than NUMA node 0 has, which the kubelet does"
+            " not reject: it continues with values that have wrapped around",
             expected="3Gi",
             detected="3100Mi",
-            fix=f"allocate fewer huge pages on that node, or reserve less there; {SPLIT}",
+            fix=f"allocate fewer huge pages on that node, reserve less there, or {SPLIT}",
         )
     ]
+
+
+def test_more_than_a_node_without_huge_pages_has() -> None:
+    machine = "synthetic:2s2n4c2t,mem=4Gi"
+    (found,) = lints((0, {"memory": "4100Mi"}), machine=machine, kube_reserved={"memory": "4100Mi"})
+    assert found.message.startswith("reserved memory takes 4Mi more than NUMA node 0 has, ")
+    assert found.fix == f"reserve less there, or {SPLIT}"
 
 
 def test_a_node_may_be_listed_once_for_each_kind_of_memory() -> None:

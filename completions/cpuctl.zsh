@@ -903,7 +903,7 @@ _cpuctl_run() {
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
-                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
+                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname, or else the name of the recording.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -926,7 +926,7 @@ _cpuctl_run() {
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
-                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
+                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname, or else the name of the recording.]:NAME: ' \
                 '(--fixed)'--fixed'[Assume that a known defect of the driver is fixed\: it confuses cores with the same ID on different sockets.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \

@@ -70,7 +70,7 @@ HostnameOption = Annotated[
     typer.Option(
         "--hostname-override",
         metavar="NAME",
-        help="The node's name. Default: the machine's etc/hostname.",
+        help="The node's name. Default: the machine's etc/hostname, or else the name of the recording.",
         rich_help_panel=DRIVER,
     ),
 ]

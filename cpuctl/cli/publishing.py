@@ -67,8 +67,7 @@ def show_topology(planning: Planning, publisher: str, style: Style) -> bool:
 
 def node_name(machine: str) -> str:
     """Name a node after its recording, and this host as a kubelet does, with characters valid in names."""
-    from cpuctl.fleet.collection import short_name
-    from cpuctl.machine.sources import LIVE
+    from cpuctl.machine.sources import LIVE, short_name
     from cpuctl.object_names import as_object_name
 
     return as_object_name(platform.node() if machine in ("", LIVE) else short_name(machine))

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from cpuctl import __version__
 from cpuctl.errors import CpuctlError, NodeAccessError, unreadable
-from cpuctl.fleet.collection import Recording, short_name
+from cpuctl.fleet.collection import Recording
+from cpuctl.machine.sources import short_name
 from cpuctl.records import replace
 
 if TYPE_CHECKING:

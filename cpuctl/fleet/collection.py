@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.errors import InputError, UsageError, unreadable
-from cpuctl.machine.sources import LIVE, SYNTHETIC
+from cpuctl.machine.sources import LIVE, SYNTHETIC, short_name
 
 STDIN, LIST = "-", "@"
-_SUFFIXES = (".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst", ".json", ".xml", ".txt")
 _ARCHIVES = (".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz")
 _MAX_LIST_BYTES = 64 << 20
 _BLOCK = 1 << 20
@@ -199,17 +198,6 @@ def _named(sources: Sequence[str]) -> Iterator[Recording]:
         ]
     for source, name in zip(sources, names, strict=True):
         yield Recording(name, source, file_digest(source))
-
-
-def short_name(source: str) -> str:
-    """Return a file's name without its suffixes, or the name of a node in a support archive."""
-    if source.startswith(SYNTHETIC):
-        return source
-    path, sign, node = source.rpartition("#")
-    name = node if sign and Path(path).exists() else Path(os.path.normpath(source)).name
-    while name.endswith(_SUFFIXES) and Path(name).stem:
-        name = Path(name).stem
-    return name
 
 
 def file_digest(source: str) -> str:

@@ -208,17 +208,27 @@ def flags_of(settings: DriverSettings) -> str:
 def _node_name(flags: DriverFlags, source: MachineSource, dra: Iterable[DRAObject], sources: Sources) -> str:
     from cpuctl.dra.discovery import node_name
     from cpuctl.dra.reading import node_names
+    from cpuctl.machine.sources import LIVE
 
     if flags.node:
         sources.add("nodeName", flags.node, "given")
         return flags.node
     if name := node_name(source.files):
-        sources.add("nodeName", name, "capture")
+        sources.add("nodeName", name, "live" if source.origin == LIVE else "capture")
         return name
     named = node_names(dra)
     name = named.pop() if len(named) == 1 else ""
-    sources.add("nodeName", name or _NODE, "given" if name else "default")
-    return name or _NODE
+    sources.add("nodeName", name or _of_recording(source), "given" if name else "default")
+    return name or _of_recording(source)
+
+
+def _of_recording(source: MachineSource) -> str:
+    """Return a name for the node of a recording without a host name: that of its file."""
+    from cpuctl.machine.sources import LIVE, STDIN_NAME, short_name
+    from cpuctl.object_names import as_object_name
+
+    named = source.files is not None and source.origin not in (LIVE, STDIN_NAME)
+    return (as_object_name(short_name(source.origin)) if named else "") or _NODE
 
 
 class _NodeKubelet(NamedTuple):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LIVE = "live"
 SYNTHETIC = "synthetic:"
 STDIN = "-"
-_STDIN_NAME = "<stdin>"
+STDIN_NAME = "<stdin>"
 
 ACCEPTED = (
     "accepted: live; a directory that contains sys/, directly or in its only subdirectory; a .tar, "
@@ -174,15 +174,15 @@ def _from_stdin() -> MachineSource:
     with NamedTemporaryFile(prefix="cpuctl-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         if not file.tell():
-            raise InputError("nothing was read", where=_STDIN_NAME, hint=ACCEPTED)
+            raise InputError("nothing was read", where=STDIN_NAME, hint=ACCEPTED)
         file.flush()
         try:
             found = read_machine(file.name)
         except CpuctlError as error:
-            where = error.where.replace(file.name, _STDIN_NAME)
+            where = error.where.replace(file.name, STDIN_NAME)
             hint = error.hint.replace(file.name, file_argument(STDIN))
             raise InputError(error.message, where=where, hint=hint) from None
-    return replace(found, origin=_STDIN_NAME)
+    return replace(found, origin=STDIN_NAME)
 
 
 def _mode(spec: str) -> int:
@@ -343,3 +343,17 @@ def _first_bytes(path: Path, length: int) -> bytes:
             return file.read(length)
     except OSError as error:
         raise unreadable(error, str(path)) from None
+
+
+_SUFFIXES = (".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst", ".json", ".xml", ".txt")
+
+
+def short_name(source: str) -> str:
+    """Return a file's name without its suffixes, or the name of a node in a support archive."""
+    if source.startswith(SYNTHETIC):
+        return source
+    path, sign, node = source.rpartition("#")
+    name = node if sign and Path(path).exists() else Path(os.path.normpath(source)).name
+    while name.endswith(_SUFFIXES) and Path(name).stem:
+        name = Path(name).stem
+    return name

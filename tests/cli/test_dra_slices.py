@@ -68,3 +68,14 @@ def test_a_static_policy_next_to_the_driver_is_reported(cpuctl: Cpuctl, tmp_path
     assert "reserves CPUs" not in reported
     assert "the kubelet reserves CPUs 0-1, the driver reserves none" in cpuctl(*words).err
     assert "kubelet" not in cpuctl(*words[:3]).err
+
+
+@pytest.mark.parametrize(("name", "node"), [("Node7.tar.xz", "node7"), ("a b.tar.xz", "a-b"), ("-", "node")])
+def test_a_recording_without_a_host_name_names_its_node(
+    name: str, node: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """The name is that in ``plan -o nrt``; on standard input, there is none."""
+    recording = Path("fixtures/machines/2s-2numa-32cpu.tar.xz").read_bytes()
+    (tmp_path / name).write_bytes(recording)
+    stated = cpuctl("dra", "slices", name, "-o", "yaml", cwd=tmp_path, stdin=recording)
+    assert yaml.safe_load(stated.out)["items"][0]["spec"]["nodeName"] == node

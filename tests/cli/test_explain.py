@@ -449,10 +449,21 @@ def test_a_table_of_placements_that_is_too_wide_has_two_parts(cpuctl: Cpuctl) ->
     kubelet = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
     machine = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
     words = ("explain", "telco/packet-gateway", *machine, *kubelet, "-f", "fixtures/pods")
-    lines = cpuctl(*words, columns=80).out.splitlines()
+    lines = cpuctl(*words, "-o", "wide", columns=80).out.splitlines()
     headings = [line.split() for line in lines if line.startswith("POD ") and "CONTAINER" in line]
     assert [heading[-1] for heading in headings] == ["MEMORY", "HOW"]
+
+
+def test_how_cpus_were_chosen_is_readable_in_a_narrow_terminal(cpuctl: Cpuctl) -> None:
+    """The pod and its QoS class are above the table, and a kind is only shown if there are several."""
+    kubelet = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml")
+    machine = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+    words = ("explain", "telco/packet-gateway", *machine, *kubelet, "-f", "fixtures/pods")
+    lines = cpuctl(*words, columns=80).out.splitlines()
+    (heading,) = [line for line in lines if line.startswith("CONTAINER") and "CPUS" in line]
+    assert heading.split() == ["CONTAINER", "CPUS", "CORE", "L3", "NUMA", "SOCKET", "MEMORY", "HOW"]
     assert max(map(len, lines)) <= 80
+    assert lines[lines.index(heading) + 1].endswith(" whole cores:")
 
 
 def test_replicas_get_the_largest_request_even_if_less_does_not_fit(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -74,6 +74,12 @@ class Table(NamedTuple):
     split: int = 0
     keys: int = 0
 
+    def without(self, *names: str) -> "Table":
+        """Return the table without some of its columns."""
+        kept = [number for number, column in enumerate(self.columns) if column.name not in names]
+        rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
+        return self._replace(columns=tuple(self.columns[number] for number in kept), rows=rows)
+
 
 class Flow(NamedTuple):
     """Items side by side, as many as fit; an item is a run of cells that stays together."""

@@ -59,8 +59,8 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     yield _verdict(document)
     if any("alignment" in container for container in _containers(document)):
         placed, *devices = pods_tables([_shown(document)], wide=True)
-        names = [column.name for column in placed.columns]
-        yield from (placed._replace(split=names.index("KIND"), keys=2), *devices)
+        yield _placed(placed, document, wide=wide)
+        yield from devices
     yield from _claims(document, wide=wide)
     yield from _weighed(document)
     if document["rounds"]:
@@ -69,6 +69,17 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     if document["searches"] or document.get("hugePages"):
         yield from _suggestions(document, wide=wide)
     yield from _next(document, wide=wide)
+
+
+def _placed(placed: Table, document: ExplainedDecision, *, wide: bool) -> Table:
+    """Show how the CPUs were chosen apart from them if both do not fit.
+
+    The verdict names the pod and its QoS class, and most pods have only containers of one kind.
+    """
+    alike = len({each["kind"] for each in _containers(document)}) == 1
+    shown = placed if wide else placed.without("POD", "QOS", *(("KIND",) if alike else ()))
+    names = [column.name for column in shown.columns]
+    return shown._replace(split=names.index("KIND" if "KIND" in names else "HOW"), keys=2 if wide else 1)
 
 
 def _left(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:

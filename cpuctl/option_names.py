@@ -47,6 +47,8 @@ TO_FEATURE_GATES: Final = "--to-feature-gates"
 UNTIL: Final = "--until"
 YES: Final = "--yes"
 
+OWN_SOCKET: Final = "live"
+"""The value of POD_RESOURCES for the socket in the kubelet's own directory."""
 NO_STATE: Final = "none"
 """The value of STATE for a node without state files, although it has some."""
 EMPTY_STATE: Final = "none, as on a fresh node"

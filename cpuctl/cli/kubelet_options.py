@@ -18,7 +18,6 @@ from cpuctl.cli.options import (
 from cpuctl.cli.panels import PanelledCommand, declared
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.pod_resources import OWN_SOCKET
 
 
 class KubeletCommand(PanelledCommand):
@@ -38,7 +37,7 @@ class KubeletCommand(PanelledCommand):
         for at in reversed([at for at, word in enumerate(arguments) if word == "--pod-resources"]):
             value = arguments[at + 1] if at + 1 < len(arguments) else "--"
             if value.startswith("-") and value != "-":
-                arguments.insert(at + 1, OWN_SOCKET)
+                arguments.insert(at + 1, option_names.OWN_SOCKET)
         return super().parse_args(ctx, arguments)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private

@@ -80,10 +80,12 @@ class Cursor(NamedTuple):
         members = self._mapping()
         if key in members:
             return ""
-        from cpuctl.spelling import MOST_LISTED, nearest
-
         # Names whose lengths differ more are distinct: initContainers is not a misspelling of containers.
         equivalent = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
+        if not equivalent:
+            return ""
+        from cpuctl.spelling import MOST_LISTED, nearest
+
         return nearest(key, equivalent[:MOST_LISTED], _LIKE_A_NAME)
 
     def misspelling_of(self, key: str) -> str:

@@ -12,7 +12,6 @@ from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
-from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.records import Record, replace
@@ -94,7 +93,10 @@ def load_node(
     from cpuctl.audit.reading import NodeContext
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
-    refuse_own_socket(inputs.pod_resources, inputs.machine)
+    if inputs.pod_resources:
+        from cpuctl.inputs.pod_resources import refuse_own_socket
+
+        refuse_own_socket(inputs.pod_resources, inputs.machine)
     source = source or _machine(inputs, sources)
     if source.files is None:
         hint = "specify the live node, a directory or a recording"
@@ -121,8 +123,16 @@ def load_node(
         kubelet=kubelet,
         known=known,
         state_files=_state_files(texts, kubelet),
-        answers=load_pod_resources(inputs.pod_resources, kubelet, inputs.root, sources),
+        answers=_answers(inputs, kubelet, sources),
     )
+
+
+def _answers(inputs: NodeInputs, kubelet: Kubelet, sources: Sources) -> Callable[[], PodResources | None]:
+    if not inputs.pod_resources:
+        return lambda: None
+    from cpuctl.inputs.pod_resources import load_pod_resources
+
+    return load_pod_resources(inputs.pod_resources, kubelet, inputs.root, sources)
 
 
 def with_fresh_state(node: LiveNode) -> LiveNode:

@@ -18,21 +18,16 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.pod_resources.model import PodResources
 
-OWN_SOCKET = "live"
-"""The word for the socket in the kubelet's own directory."""
-
 
 def load_pod_resources(
     name: str, kubelet: Kubelet, root: str, sources: Sources, *, expected: Collection[str] = ()
 ) -> Callable[[], PodResources | None]:
     """Return a source of answers: a file, or a kubelet that is queried each time.
 
-    A socket without an answer is a problem of the result; None means that nothing is named. *Expected* pods
-    that a kubelet does not list are requested one by one. Raise InputError for a file without answers.
+    A socket without an answer is a problem of the result. *Expected* pods that a kubelet does not list are
+    requested one by one. Raise InputError for a file without answers.
     """
-    if not name:
-        return lambda: None
-    if name == OWN_SOCKET:
+    if name == option_names.OWN_SOCKET:
         name = f"{root.rstrip('/')}{kubelet.config.root_dir}/pod-resources/kubelet.sock"
     elif _is_file(name):
         from cpuctl.documents.files import read_input, source_name
@@ -49,7 +44,7 @@ def load_pod_resources(
 
 def refuse_own_socket(name: str, machine: str) -> None:
     """Raise UsageError if a recording's kubelet is to be queried."""
-    if name == OWN_SOCKET and machine != LIVE_MACHINE:
+    if name == option_names.OWN_SOCKET and machine != LIVE_MACHINE:
         hint = "use a file with the response of the node's kubelet"
         raise UsageError("a recording has no running kubelet", where=option_names.POD_RESOURCES, hint=hint)
 

@@ -133,6 +133,7 @@ _NEVER = {
     "cpuctl.engine.memory.manager",
     "cpuctl.engine.cpu.pod_level",
     "cpuctl.engine.cpu.resizing.request",
+    "cpuctl.inputs.pod_resources",
     "cpuctl.kubelet.configuration.drop_ins",
     "cpuctl.kubelet.flags.command_line",
     "cpuctl.kubelet.flags.table",
@@ -143,6 +144,7 @@ _NEVER = {
     "cpuctl.pods.resource_quotas",
     "cpuctl.pods.running",
     "cpuctl.pods.validation.refusals",
+    "cpuctl.spelling",
 }
 """Modules that a plan with these inputs does not need."""
 

@@ -13,7 +13,6 @@ from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, S
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, plain
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 from cpuctl.records import Record, replace
-from cpuctl.spelling import MOST_LISTED, nearest
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -61,9 +60,14 @@ def without_effect(
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
     """Drop fields that kubelet 1.*minor* does not know, and warn about each."""
     known, unknown = _known(settings, ROOT_TYPE, ())
-    warnings = [_unknown_field(each, known, minor) for each in unknown[:MOST_LISTED]]
+    listed = unknown
+    if unknown:
+        from cpuctl.spelling import MOST_LISTED
+
+        listed = unknown[:MOST_LISTED]
+    warnings = [_unknown_field(each, known, minor) for each in listed]
     warnings += _newer(known, minor)
-    if more := unknown[MOST_LISTED:]:
+    if more := unknown[len(listed) :]:
         message = f"{len(more)} more unknown fields are ignored"
         warnings.append(without_effect("unknown-field", more[0].setting.origin.place, message))
     kept = {
@@ -113,6 +117,7 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
 
 def _unknown_field(unknown: _Unknown, known: Settings, minor: int) -> ConfigRemark:
     from cpuctl.kubelet.configuration.misplaced import home_of, moved_out
+    from cpuctl.spelling import nearest
 
     path, name = unknown.path, str(unknown.path[-1])
     message, place = f'unknown field "{name}" is ignored', unknown.setting.origin.place

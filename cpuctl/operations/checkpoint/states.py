@@ -14,7 +14,6 @@ from cpuctl.errors import InputError, UsageError, unreadable
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
-from cpuctl.inputs.pod_resources import refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import (
     NO_STATE_FILES,
@@ -165,7 +164,10 @@ def read_host(
     named = inputs.state
     if not inputs.machine and is_recording(inputs.state):
         inputs = replace(inputs, machine=inputs.state, state="")
-    refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
+    if inputs.pod_resources:
+        from cpuctl.inputs.pod_resources import refuse_own_socket
+
+        refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
     if here != LIVE_MACHINE:
         require_directory(here)

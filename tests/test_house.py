@@ -92,19 +92,9 @@ def test_functions_are_short() -> None:
     assert {place: length for place, length in found.items() if length > LONGEST_FUNCTION} == {}
 
 
-def test_files_are_short() -> None:
-    """A table may be longer."""
-    long = {
-        path: length
-        for path in modules()
-        if (length := len((ROOT / path).read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
-        and any(isinstance(node, Function | ast.ClassDef) for node in nodes()[path])
-    }
-    assert long == {}
-
-
-def test_test_files_are_short() -> None:
-    files = sorted((ROOT / "tests").rglob("*.py"))
+@pytest.mark.parametrize("folder", ["cpuctl", "tests"])
+def test_files_are_short(folder: str) -> None:
+    files = sorted((ROOT / folder).rglob("*.py"))
     lengths = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in files}
     assert {path: length for path, length in lengths.items() if length > LONGEST_FILE} == {}
 

@@ -1,4 +1,4 @@
-"""The engine checks what a release does, never its number (``kubelet/releases/differences.py``)."""
+"""The engine checks what a release does, never its number (``kubelet/releases/differences``)."""
 
 from __future__ import annotations
 

@@ -11,11 +11,21 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.releases.differences.node_and_admission import NODE_AND_ADMISSION
+from cpuctl.kubelet.releases.differences.resources import RESOURCES
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from tests.support.kubelet_config import read_kubelet_config
 
 MINORS = range(OLDEST, NEWEST + 1)
 SOURCE = re.compile(r"[1-9][0-9]{5}|KEP-[1-9][0-9]{2,3}|\w+\.go, 1\.[0-9]{2}")
+
+
+def test_a_difference_is_in_the_module_of_its_release_alone() -> None:
+    """One with the same name as another would replace it."""
+    earlier = [*NODE_AND_ADMISSION.items(), *RESOURCES.items()]
+    assert [*DIFFERENCES.items()][: len(earlier)] == earlier
+    since = [difference.since for difference in DIFFERENCES.values()]
+    assert max(since[: len(earlier)]) < 37 <= min(since[len(earlier) :])
 
 
 def test_every_field_is_a_difference_in_order() -> None:

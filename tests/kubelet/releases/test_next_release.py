@@ -24,7 +24,7 @@ from cpuctl.kubelet.version import NEWEST, OLDEST
 ROOT = Path(__file__).parents[3]
 TABLES = {
     "cpuctl/kubelet/version.py",
-    "cpuctl/kubelet/releases/differences.py",
+    "cpuctl/kubelet/releases/differences/__init__.py",
     "cpuctl/kubelet/releases/recorded.py",
 }
 

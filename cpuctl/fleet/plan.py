@@ -38,7 +38,7 @@ from cpuctl.scheduler.model import HOSTNAME, ZONE, Load, NodeObject, Siblings, s
 from cpuctl.scheduler.topology_match import TopologyRequest, Unaligned
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.answers.fleet_plan import PlannedNode
     from cpuctl.engine.admission import Admission
     from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import StoredPod

@@ -31,7 +31,8 @@ from cpuctl.phrases import named, taken_text
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
-    from cpuctl.answers import fleet as answers
+    from cpuctl.answers import fleet_plan as answers
+    from cpuctl.answers.fleet import UnreadableNode
     from cpuctl.answers.start import PolicyPart
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
@@ -93,7 +94,7 @@ def fleet_plan_document(
     inputs: FleetPlanInputs,
     given: GivenPods,
     cluster: Cluster,
-    rows: Sequence[answers.PlannedNode | answers.UnreadableNode],
+    rows: Sequence[answers.PlannedNode | UnreadableNode],
     sources: Sources,
     progress: Callable[[int, int], None],
 ) -> answers.FleetPlan:
@@ -150,7 +151,7 @@ def _shared(found: Iterable[Placed | Everywhere]) -> Iterator[str]:
 def _document(
     planned: FleetPlanned,
     incoming: IncomingPods,
-    nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
+    nodes: Sequence[answers.PlannedNode | UnreadableNode],
     sources: Sources,
     policy: PolicyPart,
 ) -> answers.FleetPlan:
@@ -184,7 +185,7 @@ def _document(
 def _summary(
     pods: Sequence[answers.FleetPod],
     daemon_sets: Sequence[answers.FleetDaemonSet],
-    nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
+    nodes: Sequence[answers.PlannedNode | UnreadableNode],
 ) -> answers.FleetPlanSummary:
     outcomes = Counter(pod["outcome"] for pod in pods)
     for share in (share for each in daemon_sets for share in each["outcomes"]):

@@ -23,7 +23,8 @@ from cpuctl.scheduler.model import Load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cpuctl.answers.fleet import PlannedNode, UnreadableNode
+    from cpuctl.answers.fleet import UnreadableNode
+    from cpuctl.answers.fleet_plan import PlannedNode
     from cpuctl.answers.start import NotStarted
     from cpuctl.fleet.topology_plugin import PluginOptions
     from cpuctl.inputs.configuration import KubeletInputs

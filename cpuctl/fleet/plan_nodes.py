@@ -24,7 +24,7 @@ from cpuctl.scheduler.model import Load
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.answers.fleet_plan import PlannedNode
     from cpuctl.answers.start import Start
     from cpuctl.engine.saved_files import SavedFiles
     from cpuctl.fleet.collection import Recording

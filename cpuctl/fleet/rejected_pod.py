@@ -21,7 +21,7 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpuctl.answers.fleet import FleetPlan
+    from cpuctl.answers.fleet_plan import FleetPlan
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
     from cpuctl.fleet.plan_nodes import FleetInputs
     from cpuctl.pods.model import Pod

@@ -37,7 +37,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import FleetPlan, FleetPod
+    from cpuctl.answers.fleet_plan import FleetPlan, FleetPod
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
     from cpuctl.fleet.plan_nodes import FleetInputs
     from cpuctl.fleet.rejected_pod import ExplainingCommand

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         FleetMachine,
         FleetNode,
         ListedNode,
-        PlannedNode,
         UnreadableNode,
     )
+    from cpuctl.answers.fleet_plan import PlannedNode
     from cpuctl.answers.report import ReportedNode
     from cpuctl.answers.start import Start
 

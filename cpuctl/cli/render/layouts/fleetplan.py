@@ -19,7 +19,7 @@ from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Rejection
-    from cpuctl.answers.fleet import DaemonSetOutcome, FleetDaemonSet, FleetPlan, FleetPod
+    from cpuctl.answers.fleet_plan import DaemonSetOutcome, FleetDaemonSet, FleetPlan, FleetPod
 
 _STYLES = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
 _COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], str] = {

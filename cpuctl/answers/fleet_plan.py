@@ -134,7 +134,14 @@ class FleetClaimsPart(TypedDict, total=False):
     """Why the pod does not start, although the kubelet admits it."""
 
 
-class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart):
+class FleetCPUsPart(TypedDict):
+    cpus: dict[str, CPUList]
+    """Exclusive CPUs by container."""
+    shared: dict[str, str]
+    """Why the other containers of an admitted pod have no exclusive CPUs."""
+
+
+class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart, FleetCPUsPart):
     """The result for a pod: the node chosen by the scheduler, and the decision of its kubelet."""
 
     namespace: str
@@ -147,8 +154,6 @@ class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart):
     finds one, but its kubelet is not recorded."""
     node: str | None
     """The node chosen by the scheduler or named in the pod; null if there is none."""
-    cpus: dict[str, CPUList]
-    """Exclusive CPUs by container."""
     replacement: str
     """What happens after a rejection, and whether the next pod is sent here again; may be empty."""
 

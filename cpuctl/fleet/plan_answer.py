@@ -262,7 +262,7 @@ def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = 
         "owner": owner_of(pod) or "",
         **outcome,
         "node": placed.node if placed else None,
-        "cpus": dict(_exclusive(placed)) if placed and placed.admitted else {},
+        **_cpus(placed),
         "replacement": _replacement(placed) if placed and placed.admission else "",
         **_claims(placed),
         **fits,
@@ -295,14 +295,20 @@ def _plugin(view: PluginView) -> answers.PluginPart:
     }
 
 
-def _exclusive(placed: Placed) -> Iterator[tuple[str, str]]:
-    """Yield the exclusive CPUs of containers; the decision may be about a pod that only differs in names."""
-    assert placed.admission is not None
+def _cpus(placed: Placed | None) -> answers.FleetCPUsPart:
+    """Return the exclusive CPUs of containers; the decision may be about a pod that only differs in names."""
+    part: answers.FleetCPUsPart = {"cpus": {}, "shared": {}}
+    if placed is None or placed.admission is None or not placed.admitted:
+        return part
     own = (each.name for each in placed.pod.all_containers)
     names = dict(zip((each.name for each in placed.admission.pod.all_containers), own, strict=True))
     for each in placed.admission.placements:
+        name = names[each.container.name]
         if each.exclusive:
-            yield names[each.container.name], cpu_list(each.cpus)
+            part["cpus"][name] = cpu_list(each.cpus)
+        else:
+            part["shared"][name] = each.claim.why_not
+    return part
 
 
 def _replacement(placed: Placed) -> str:

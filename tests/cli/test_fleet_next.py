@@ -72,3 +72,16 @@ def test_the_next_command_knows_running_pods_from_the_state_files(tmp_path: Path
     words = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"), "-T", "odd=1/1,1Mi")
     lines = cpuctl("fleet", "plan", str(node), *words).out.splitlines()
     assert lines[-1] == "That command does not include pods that this plan has on node: shop/web-0"
+
+
+def test_a_plan_says_why_pods_share_cpus(cpuctl: Cpuctl) -> None:
+    """A dash would look like that of a pod that runs nowhere."""
+    words = ("fleet", "plan", "-q", "fixtures/fleet/recordings", "-T", "web=8/8,2Gi", "-T", "x=1500m/2,1Gi")
+    kubelet = ("--kubelet-config", "fixtures/kubelet/none.yaml")
+    lines = cpuctl(*words, *kubelet).out.splitlines()
+    assert [line.split()[-1] for line in lines[1:3]] == ["shared", "shared"]
+    assert "default/web, default/x: shared, because the CPU Manager policy is none" in lines
+    exclusive = cpuctl(*words, *STATIC, "-o", "json")
+    web, other = json.loads(exclusive.out)["pods"]
+    assert (bool(web["cpus"]["web"]), web["shared"]) == (True, {})
+    assert (other["cpus"], list(other["shared"])) == ({}, ["x"])

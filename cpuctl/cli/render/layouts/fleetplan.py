@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 _STYLES = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
 _COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
-    "startUndetermined": "start undetermined",
+    "startUndetermined": "with undetermined start",
     "unreadable": "unreadable",
 }
 _UNREFUSED = ("Admitted", "Scheduled")
+_REASONS = 6
+"""The number of reasons for shared CPUs that are shown without ``-o wide``."""
 _ROWS = 100
 """The number of pods in a table above which only a summary by node is readable."""
 
@@ -49,6 +51,8 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
                 "PLUGIN: how many nodes the scheduler plugin filters out, or whether it agrees",
                 "with the kubelet.",
             )
+        if shared := tuple(_sharing(shown)):
+            yield Lines(shared if wide else shared[:_REASONS])
     recorded = [node for node in document["nodes"] if node["source"]]
     if kept := tuple(
         f"no pods planned on {few(names)}: {text}" for text, names in problems_of(recorded).items()
@@ -184,8 +188,20 @@ def _row(pod: FleetPod) -> tuple[Cell, ...]:
     cpus = ", ".join(filter(None, (cpus, *claims)))
     if "claimProblem" in pod:
         word, look = "does not start", _STYLES["Rejected"]
-    cells = Cell(full_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
+    cpus = cpus or ("shared" if pod["shared"] else "-")
+    cells = Cell(full_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus)
     return (*cells, _plugin_cell(pod))
+
+
+def _sharing(pods: Sequence[FleetPod]) -> Iterator[Cell]:
+    """Say why pods have no exclusive CPUs at all, each reason once."""
+    reasons: dict[str, dict[str, None]] = {}
+    for pod in pods:
+        if pod["cpus"] or pod.get("claims"):
+            continue
+        for why in pod["shared"].values():
+            reasons.setdefault(why, {})[full_name(pod)] = None
+    yield from (Cell(f"{few(list(names))}: shared, because {why}") for why, names in reasons.items())
 
 
 def _plugin_cell(pod: FleetPod) -> Cell:

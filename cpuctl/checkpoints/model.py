@@ -9,6 +9,8 @@ from cpuctl.records import Record
 
 DRAIN: Final = "drain the node and delete the file"
 """The last resort for a file on which no kubelet starts and which cannot be repaired."""
+FROM_NODE: Final = "from the node (kubectl delete pod --force while the kubelet is down)"
+"""Without a kubelet, a deleted pod stays listed as terminating: nobody confirms that it is gone."""
 
 
 class CPUStateFile(Record):

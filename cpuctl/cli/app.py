@@ -36,7 +36,7 @@ Start here, on the node itself, or anywhere with -m and a recording of it:
   sudo cpuctl explain shop/db --pods pods.json  # why was a pod rejected
   cpuctl explain --message 'TEXT'               # what does this message mean
   sudo cpuctl checkpoint verify                 # would the kubelet start
-  cpuctl config versions --to 1.37              # what does an upgrade change
+  sudo cpuctl config versions --to 1.37         # what does an upgrade change
   sudo cpuctl audit                             # what disturbs exclusive CPUs
   sudo cpuctl capture node7.tar.gz              # record the node, for -m
 

@@ -46,8 +46,8 @@ pods are shown by UID, and containers by ID or by the name in the kubelet's log 
 Examples:
 
 \b
-  cpuctl cgroups show
-  cpuctl cgroups show --pods running.json --oci-runtime runc-1.2.6
+  sudo cpuctl cgroups show
+  sudo cpuctl cgroups show --pods running.json --oci-runtime runc-1.2.6
   cpuctl cgroups show -m node7.tar.gz -o wide
   cpuctl cgroups show --root /host --exit-code       # in a debugging pod
 

@@ -182,19 +182,19 @@ Examples:
       sudo cpuctl plan --state none -f -
   cpuctl plan -m node7.tar.xz -T 'web=4/4,2Gi x3' -o json
   sudo cpuctl plan --pods running.json -f new.yaml
-  cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
+  sudo cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
   cpuctl plan -m node7.tar.xz -f pods.yaml -o nrt
   cpuctl plan -m node7.tar.xz -f pods.yaml --policy koordinator -o nri
   cpuctl plan -m node7.tar.xz -f pods.yaml -o crictl > move.sh
   cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
   cpuctl plan -m node7.tar.xz -f pods/ --svg cpus.svg --html report.html
-  cpuctl plan -f pods.yaml --order largest-first --capacity
-  cpuctl plan -f app.yaml --repeat max
-  cpuctl plan -f pods.yaml --compare 1.36 1.37
-  cpuctl plan -f pods.yaml --compare . restricted,pod,full-pcpus-only
-  cpuctl plan -f pods.yaml --compare a.yaml b.yaml
-  cpuctl plan -f pods.yaml --policy koordinator,bind=spread
-  cpuctl plan -f pods.yaml --compare . ./mine.py:Mine
+  sudo cpuctl plan -f pods.yaml --order largest-first --capacity
+  sudo cpuctl plan -f app.yaml --repeat max
+  sudo cpuctl plan -f pods.yaml --compare 1.36 1.37
+  sudo cpuctl plan -f pods.yaml --compare . restricted,pod,full-pcpus-only
+  sudo cpuctl plan -f pods.yaml --compare a.yaml b.yaml
+  cpuctl plan -m node7.tar.xz -f pods.yaml --policy koordinator,bind=spread
+  cpuctl plan -m node7.tar.xz -f pods.yaml --compare . ./mine.py:Mine
 
 Exit codes: 0 every pod is admitted (with --repeat max: at least once; with --compare: on both sides), 3 a pod
 is not admitted or does not start with its resource claims, their CPUs are unknown, or the kubelet would not

@@ -84,7 +84,7 @@ Examples:
 
 \b
   cpuctl policies new mine.py
-  cpuctl plan -f pods.yaml --policy ./mine.py:Mine
+  cpuctl plan -m node7.tar.xz -f pods.yaml --policy ./mine.py:Mine
 
 Exit codes: 0 written, 2 usage (for example, the file exists), 5 the file cannot be written.
 """

@@ -158,10 +158,10 @@ def _machine(topology: Topology) -> StyledText:
     kubelet, text = topology["kubelet"], machine_text(topology)
     if "error" in kubelet:
         return StyledText(f"{text}; the kubelet would not start on this machine: {kubelet['error']}", "bad")
-    severities = [each["severity"] for each in topology["findings"]]
-    if severities:
-        text += f"; {counted(len(severities), 'finding')}"
-    return StyledText(text, _worst(SEVERITY_TONES[each] for each in severities))
+    findings = topology["findings"]
+    if findings:
+        text += f"; {counts_text(count_findings(findings))}"
+    return StyledText(text, _worst(SEVERITY_TONES[each["severity"]] for each in findings))
 
 
 def _configuration(report: Report) -> StyledText:

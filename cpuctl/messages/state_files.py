@@ -5,7 +5,7 @@ Sources: ``pkg/kubelet/cm/cpumanager``, ``memorymanager`` and ``checkpointmanage
 
 from __future__ import annotations
 
-from cpuctl.checkpoints.model import DRAIN
+from cpuctl.checkpoints.model import DRAIN, FROM_NODE
 from cpuctl.messages.message import Message, Speaker, Text
 
 _VERIFY = "sudo cpuctl checkpoint verify"
@@ -84,7 +84,7 @@ STATE_FILES = (
         speaker=Speaker.CPU_MANAGER,
         texts=(Text("default cpuset cannot be empty"),),
         meaning="cpu_manager_state lists containers, but the shared pool is empty",
-        fix="remove a pod with exclusive CPUs from the node, then repair the file with the list of the pods "
+        fix=f"remove a pod with exclusive CPUs {FROM_NODE}, then repair the file with the list of the pods "
         "that are left",
         commands=(_VERIFY, f"{_REPAIR} --pods RUNNING"),
     ),

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.engine.state_checks.findings import FROM_NODE
+from cpuctl.checkpoints.model import FROM_NODE
 from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines

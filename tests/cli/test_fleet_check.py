@@ -54,7 +54,7 @@ def test_a_check_shows_each_finding_once_with_its_nodes(recorded: Path, cpuctl: 
     assert out.count("quota-on-exclusive") == 1
     assert "  4 nodes: node1, node2, node3 and 1 more\n" in out
     assert "not checked (state): state files: none are recorded\n  1 node: node5\n" in out
-    assert out.splitlines()[-2].startswith("5 nodes: 0 clean, 4 would not start, 1 start undetermined; ")
+    assert out.splitlines()[-2].startswith("5 nodes: 0 clean, 4 would not start, 1 with undetermined start; ")
     wide = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "wide").out
     assert "  4 nodes: node1, node2, node3, node4\n" in wide
 

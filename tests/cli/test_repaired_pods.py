@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints.model import CPUStateFile
-from cpuctl.engine.state_checks.findings import FROM_NODE
+from cpuctl.checkpoints.model import FROM_NODE, CPUStateFile
 from tests.cli.conftest import Cpuctl
 from tests.support.state_files import KUBELET, MACHINE, cpus, pod, write_pods, write_states
 

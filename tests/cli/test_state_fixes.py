@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.checkpoints.model import FROM_NODE, CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.exports.answer_text import advice
 from cpuctl.option_names import NO_POD_LEFT
 from cpuctl.records import replace

@@ -22,7 +22,7 @@ Examples:
 \b
   cpuctl checkpoint diff cpu_manager_state.bak cpu_manager_state
   cpuctl checkpoint diff before.tar.xz after.tar.xz --pods running.json
-  cpuctl checkpoint diff old/ /var/lib/kubelet --exit-code -q
+  sudo cpuctl checkpoint diff old/ /var/lib/kubelet --exit-code -q
 
 Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusable input, 5
 permission denied.

@@ -42,7 +42,8 @@ Examples:
   cpuctl checkpoint dump /tmp/cpu_manager_state -o json | jq .cpus.holders
   cpuctl checkpoint dump -m node7.tar.xz --map
   cpuctl checkpoint dump -m node7.tar.xz --pods running.json --svg node7.svg
-  cpuctl checkpoint dump -o prom > /var/lib/node_exporter/kubelet_state.prom
+  sudo cpuctl checkpoint dump -o prom |
+      sudo tee /var/lib/node_exporter/kubelet_state.prom > /dev/null
 
 Exit codes: 0 shown, 2 usage, 4 a file is not a state file, 5 permission denied or a file could
 not be written.

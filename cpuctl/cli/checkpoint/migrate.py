@@ -54,8 +54,8 @@ the output shows what would change.
 Examples:
 
 \b
-  cpuctl checkpoint migrate --to 1.36                # what is lost
-  cpuctl checkpoint migrate --to 1.36 -m live --yes
+  sudo cpuctl checkpoint migrate --to 1.36           # what is lost
+  sudo cpuctl checkpoint migrate --to 1.36 -m live --yes
   cpuctl checkpoint migrate old/ --to 1.37 --write-state new/
   cpuctl checkpoint migrate v1/ --to 1.37 --pods running.json
 

@@ -43,9 +43,9 @@ Examples:
 
 \b
   sudo cpuctl checkpoint verify && sudo systemctl start kubelet
-  cpuctl checkpoint verify --kubelet-version 1.37       # before an upgrade
+  sudo cpuctl checkpoint verify --kubelet-version 1.37    # before an upgrade
   cpuctl checkpoint verify node7.tar.xz --kubelet-args '--reserved-cpus=0-3'
-  cpuctl checkpoint verify --pods running.json --strict -o json
+  sudo cpuctl checkpoint verify --pods running.json --strict -o json
   sudo cpuctl checkpoint verify --pods running.json --pod-resources=live
 
 Exit codes: 0 the kubelet would start, 3 it would not or that cannot be determined (with --strict also for

@@ -42,7 +42,7 @@ Examples:
 \b
   sudo cpuctl config check && sudo systemctl restart kubelet
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
-  cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
+  sudo cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
 Exit codes: 0 the kubelet would start, 3 it would not, this cannot be determined, or there are errors (with
 --strict also for warnings; with --exit-zero 0), 2 usage, 4 unusable input, 5 permission denied.

@@ -50,17 +50,17 @@ difference that can be simulated alone is marked if it affects these files or po
 Next, check the state files, the pods that would move, and all recorded nodes:
 
 \b
-  cpuctl checkpoint verify --kubelet-version 1.37
-  cpuctl plan -f pods.yaml --compare 1.36 1.37
+  sudo cpuctl checkpoint verify --kubelet-version 1.37
+  sudo cpuctl plan -f pods.yaml --compare 1.36 1.37
   cpuctl fleet check nodes/ --kubelet-version 1.37
 
 Examples:
 
 \b
-  cpuctl config versions --to 1.37
+  sudo cpuctl config versions --to 1.37
   cpuctl config versions --from 1.34 --to 1.37 --kubelet-config kubelet.yaml
   cpuctl config versions --from 1.37 --to 1.36 --all -o json
-  cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
+  sudo cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
   cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
 
 Exit codes: 0 the new kubelet would start and admit every pod that the old one admits, 3 it would not, this

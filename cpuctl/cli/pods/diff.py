@@ -42,7 +42,7 @@ app = command_group()
 
 HELP = """Compare two manifests, or one manifest on two kubelets.
 
-Compares admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs and
+Compares admission, QoS class, defaults, the scheduler's totals, cgroup files, OOM scores, exclusive CPUs and
 what autoscalers read. Pods are matched by name. On each side, the API server has the kubelet's version unless
 --apiserver-version sets one for both.
 

@@ -26,7 +26,7 @@ from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
 
 app = command_group()
 
-HELP = """Show the effects of pods' resources: QoS class, sums, cgroups.
+HELP = """Show the effects of pods' resources: QoS class, totals, cgroups.
 
 Every value is shown with its rule and its origin: written, defaulted or derived. For each container, shows
 whether it gets exclusive CPUs if the kubelet admits the pod (cpuctl plan shows that) and, if not, why, and

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from cpuctl.checkpoints.model import FROM_NODE
 from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.records import Record
 
@@ -13,8 +14,6 @@ REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 EXPLAIN = "cpuctl explain"
 REPAIR_ANEW = f"list its pods again, then {REPAIR_WITH_PODS}"
-FROM_NODE = "from the node (kubectl delete pod --force while the kubelet is down)"
-"""Without a kubelet, a deleted pod stays listed as terminating: nobody confirms that it is gone."""
 REMOVE = f"remove this pod {FROM_NODE}, {REPAIR_ANEW}"
 SOME_POD = "a pod that has exclusive CPUs"
 REMOVE_ONE = f"remove {SOME_POD} {FROM_NODE}, {REPAIR_ANEW}"

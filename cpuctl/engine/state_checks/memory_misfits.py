@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from cpuctl.checkpoints.model import DRAIN, MemoryNode, MemoryStateFile, named_nodes
+from cpuctl.checkpoints.model import DRAIN, FROM_NODE, MemoryNode, MemoryStateFile, named_nodes
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay, restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, free_in
 from cpuctl.engine.state_checks.fewest_pods import fewest_pods
 from cpuctl.engine.state_checks.findings import (
-    FROM_NODE,
     REMOVE,
     REPAIR_ANEW,
     REPAIR_WITH_PODS,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from cpuctl import option_names
 from cpuctl.audit.commands import bringing_online
-from cpuctl.checkpoints.model import DRAIN
+from cpuctl.checkpoints.model import DRAIN, FROM_NODE
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import unless_flags_missing
 from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
-from cpuctl.engine.state_checks.findings import FROM_NODE, REPAIR, REPAIR_ANEW
+from cpuctl.engine.state_checks.findings import REPAIR, REPAIR_ANEW
 from cpuctl.engine.state_checks.verify import saved_states
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import InputError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.model import DRAIN
+from cpuctl.checkpoints.model import DRAIN, FROM_NODE
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started
-from cpuctl.engine.state_checks.findings import EXPLAIN, FROM_NODE
+from cpuctl.engine.state_checks.findings import EXPLAIN
 from cpuctl.engine.state_start import fails_on_files, start_on
 from cpuctl.operations.checkpoint.changes import Refused, start_notes
 from cpuctl.operations.checkpoint.file_repair import FileRepair, refused

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.checkpoints.model import FROM_NODE
 from cpuctl.departures import ROLLBACK
-from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.phrases import are
 from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.findings import FROM_NODE, MAX_SIMILAR, StateFinding
+from cpuctl.checkpoints.model import FROM_NODE
+from cpuctl.engine.state_checks.findings import MAX_SIMILAR, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import replace

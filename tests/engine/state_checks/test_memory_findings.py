@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
+from cpuctl.checkpoints.model import FROM_NODE, MemoryBlock, MemoryNode, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift
 from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.model import FROM_NODE, UnreadableState
 from cpuctl.departures import RESTARTS
-from cpuctl.engine.state_checks.findings import FROM_NODE, StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.records import replace

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.checkpoints.model import FROM_NODE, CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.engine.state_moves import NotRepaired
 from cpuctl.engine.state_repair import (

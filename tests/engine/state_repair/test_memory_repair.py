@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
+from cpuctl.checkpoints.model import FROM_NODE, MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
-from cpuctl.engine.state_checks.findings import FROM_NODE
 from cpuctl.engine.state_checks.memory_misfits import replayed
 from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_moves import NotRepaired

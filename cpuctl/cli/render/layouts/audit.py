@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, AuditedNode, Container, ContainerMems, PreparedClaim
     from cpuctl.answers.report import Report
 
-_NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
-_WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
+_SETS = ("EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS")
+_NAMES = ("POD", "CONTAINER", *_SETS, "VERDICT")
+_WIDE_NAMES = ("POD", "CONTAINER", "KIND", *_SETS, "THREAD COUNT", "MEMS", "VERDICT")
 _NOT_CHECKED = "not checked"
 
 
@@ -60,7 +61,7 @@ def _claims(claims: Sequence[PreparedClaim]) -> Table:
 
 
 def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
-    names = (*_WIDE_NAMES, "VERDICT") if wide else _NAMES
+    names = _WIDE_NAMES if wide else _NAMES
     rows, pod = [], ""
     for each in containers:
         name = _pod(each)
@@ -72,11 +73,13 @@ def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
 
 def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:
     cpus, mems, verdict = container["cpus"], container["mems"], container["verdict"]
+    # A set may differ without being wrong: a CPU that is offline is not effective.
+    wrong = None if verdict == "ok" else cpus["expected"]
     expected = cpus["expected"] or " or ".join(dict.fromkeys(cpus["possible"])) or "-"
     sets = (
         Cell(expected, "bold" if cpus["exclusive"] else ""),
-        _compared(cpus["configured"], cpus["expected"]),
-        _compared(cpus["effective"], cpus["expected"]),
+        _compared(cpus["configured"], wrong),
+        _compared(cpus["effective"], wrong),
         Cell(cpus["threads"] or "-"),
     )
     style = {"ok": "green", _NOT_CHECKED: "dim"}.get(verdict, "red")

@@ -17,11 +17,11 @@ from cpuctl.phrases import counted, few
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, NodeFinding, UnreadableNode
 
-_CLEAN, _PARTLY = "clean", "partly checked"
+_CLEAN, _PARTLY, _UNDETERMINED = "clean", "partly checked", "with undetermined start"
 _COUNTED = (
     _CLEAN,
     "would not start",
-    "start undetermined",
+    _UNDETERMINED,
     "with errors",
     "with warnings",
     _PARTLY,
@@ -173,7 +173,7 @@ def _counted_as(node: CheckedNode | UnreadableNode) -> str:
     if node["outcome"] == "Unreadable":
         return "unreadable"
     if node["start"] is not None and node["start"]["outcome"] != "Started":
-        return "start undetermined" if node["start"]["outcome"] == "Undetermined" else "would not start"
+        return _UNDETERMINED if node["start"]["outcome"] == "Undetermined" else "would not start"
     for severity in ("error", "warning"):
         if node["summary"][severity]:
             return f"with {severity}s"

@@ -37,7 +37,7 @@ _NAMES_NEEDED, _NAME_SHOWN = 3, 30
 """Members of a group that are named, and the length of each name."""
 _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
-    "undetermined": "start undetermined",
+    "undetermined": "with undetermined start",
     "unreadable": "unreadable",
 }
 _UNREADABLE = Cell("unreadable", "red")

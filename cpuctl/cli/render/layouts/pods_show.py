@@ -9,7 +9,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.downward import downward_table
 from cpuctl.exports.answer_text import TWO_WEIGHTS, full_name
-from cpuctl.phrases import counted
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import (
@@ -49,7 +49,7 @@ def blocks(document: PodsShow, *, wide: bool) -> Iterator[Block]:
 def _releases(document: PodsShow) -> str:
     kubelet, server = document["kubelet"]["version"], document["apiServer"]["version"]
     memory = document["node"]["memory"]
-    node = f", {memory['quantity']} of memory" if memory else ", node memory unknown"
+    node = f", {byte_text(int(memory['number']))} of memory" if memory else ", node memory unknown"
     return f"API server {server}, kubelet {kubelet}, cgroup v{document['cgroupVersion']}{node}"
 
 

@@ -52,7 +52,7 @@ def cpu_table(holders: Sequence[answers.CPUHolder], *, wide: bool, marked: bool 
         "CONTAINER": True,
         "CPUS": True,
         "COUNT": True,
-        "BASELINE": baselines or wide,
+        "GUARANTEED": any(holder["baseline"] for holder in holders) if wide else baselines,
         "OWNER": _owners_known(holders),
         "UID": wide,
     }
@@ -68,7 +68,7 @@ def _cpu_cells(holder: answers.CPUHolder) -> dict[str, Cell]:
         "CONTAINER": Cell(container_name(holder)),
         "CPUS": Cell(holder["cpus"] or "none"),
         "COUNT": Cell(str(holder["count"])),
-        "BASELINE": Cell(holder["baseline"] or "-"),
+        "GUARANTEED": Cell(holder["baseline"] or "-"),
         "OWNER": Cell(*OWNERS[holder["owner"]]),
         "UID": Cell(holder["podUID"] or "-"),
     }
@@ -85,7 +85,7 @@ def memory_holders(holders: Sequence[answers.MemoryHolder], *, wide: bool) -> Ta
 
 def owner_column(name: str, *, wide: bool) -> Column:
     """Return a column of a table of containers; long names are cut unless *wide*."""
-    if name in ("COUNT", "SIZE", "BYTES"):
+    if name in ("COUNT", "THREAD COUNT", "SIZE", "BYTES"):
         return Column(name, "right")
     return Column(name, cut="middle" if name in ("POD", "CONTAINER") and not wide else "")
 

@@ -20,7 +20,7 @@ from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
 Json = dict[str, Any]
 
-ONE_IN = 1 if os.environ.get("RECORDINGS") == "all" else 5
+ONE_IN = 1 if os.environ.get("RECORDINGS") == "all" else 15
 """A part is one answer in this many, plus every answer that shows something those do not."""
 _WHOLE_UP_TO = 100
 _SETTING = re.compile(r'(?<!"name":)(?!"name":)"[A-Za-z][A-Za-z-]*"(?::(?:true|false|"[A-Za-z-]*")?)?')

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.messages.admission import ADMISSION, OBJECTS
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
+from cpuctl.messages.claims import CLAIMS
 from cpuctl.messages.configuration import CONFIGURATION
 from cpuctl.messages.log_lines import json_object, object_name
 from cpuctl.messages.message import POD_KINDS, Message, Speaker, Text
@@ -18,6 +19,7 @@ from cpuctl.messages.state_files import STATE_FILES
 
 MESSAGES: tuple[Message, ...] = (
     *ADMISSION, *STARTING, *CONFIGURATION, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
+    *CLAIMS,
 )  # fmt: skip
 """All known messages; of two that begin at the same place the more specific one is used.
 

@@ -260,6 +260,14 @@ def test_texts_of_others_are_not_taken_for_known_ones(line: str) -> None:
         (f"OutOfcpu: {FULL}", ["node-full"]),
         (f"type: PodResizePending, reason: Deferred, message: {FULL}", ["resize-deferred"]),
         ("Insufficient memory", ["insufficient-resource"]),
+        (
+            "Failed to prepare dynamic resources: DRA driver x.io is not registered",
+            ["claim-driver-missing"],
+        ),
+        (
+            "Warning FailedPrepareDynamicResources 11m kubelet Failed to prepare dynamic resources: x failed",
+            ["claims-not-prepared"],
+        ),
         ("write /sys/fs/cgroup/cpuset/x/tasks: no space left on device", ["cpuset-empty"]),
         (
             'spec.overhead: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',

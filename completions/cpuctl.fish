@@ -680,7 +680,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a plan -d 'Dry-run pods: which C
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a explain -d 'Explain why a pod is admitted or rejected, and what would help.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a advise -d 'Recommend kubelet settings for these pods on this machine.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show QoS, totals and cgroups of pods; compare and check manifests.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show QoS, totals, cgroups of pods; compare and check manifests.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a policies -d 'Show what-if policies that choose CPUs instead of the kubelet.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s NUMA nodes, sockets, cores and caches.'

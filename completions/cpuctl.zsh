@@ -33,7 +33,7 @@ _cpuctl_commands() {
                 'explain:Explain why a pod is admitted or rejected, and what would help.'
                 'advise:Recommend kubelet settings for these pods on this machine.'
                 'resize:Dry-run an in-place resize of a running pod.'
-                'pods:Show QoS, totals and cgroups of pods; compare and check manifests.'
+                'pods:Show QoS, totals, cgroups of pods; compare and check manifests.'
                 'replay:Replay a node'\''s history over time, and check expectations.'
                 'policies:Show what-if policies that choose CPUs instead of the kubelet.'
                 'topology:Show a machine'\''s NUMA nodes, sockets, cores and caches.'

@@ -23,7 +23,7 @@ _PODS = {
     "explain": Entry("explain", "Explain why a pod is admitted or rejected, and what would help."),
     "advise": Entry("advise", "Recommend kubelet settings for these pods on this machine."),
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod."),
-    "pods": Entry("pods.command", "Show QoS, totals and cgroups of pods; compare and check manifests."),
+    "pods": Entry("pods.command", "Show QoS, totals, cgroups of pods; compare and check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
     "policies": Entry("policies", "Show what-if policies that choose CPUs instead of the kubelet."),
 }

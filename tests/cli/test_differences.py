@@ -322,7 +322,7 @@ SHOWN: Mapping[str, Shown] = {
     "managers_read_requests": Shown(
         ("explain", "p", *NODE, "--pods", "p.yaml", "--kubelet-args", STATIC),
         "its status has no allocatedResources for cpu",
-        "default/p a 1 ",
+        "HOW a 1 ",
         {"p.yaml": f"{pod('', f', resources: {EXACT}')}{RUNNING}"},
     ),
     "ignores_missing_devices_of_inits": Shown(

@@ -130,6 +130,10 @@ NOTED = [
         MEMORY | {"systemReserved": {"memory": "3000Mi"}, "reservedMemory": memory_of(0, memory="3100Mi")},
         "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0",
     ),
+    Reported(
+        MEMORY | {"systemReserved": {"memory": "4000Mi"}, "reservedMemory": memory_of(0, memory="4100Mi")},
+        "synthetic:2s2n4c2t,mem=4Gi",
+    ),
     Reported(STATIC | RESIZES | options(scale_delay_time="5s"), release="1.37"),
     Reported(STATIC | options(numMinSharedCPUs="true")),
     Reported(RESTRICTED, "far.json"),
@@ -229,14 +233,6 @@ class Kubelet:
         """Apply one way of a fix to the configuration or the machine."""
         config: Config = json.loads(json.dumps(reported.config))
         field, _, member = str(note["setting"] or "").partition(".")
-        for pattern, change in WAYS.items():
-            if found := re.fullmatch(pattern, way):
-                change(config, (field, member.strip('["]')), *found.groups())
-                return reported._replace(config=config)
-        if "--ignore-unknown-gates" in way:
-            return reported._replace(words=("--ignore-unknown-gates",))
-        if "isolcpus" in way:
-            return reported._replace(machine=re.sub(r",isolated=[^,]*", "", reported.machine))
         if "cpuctl config reserve" in way:
             if way.startswith("set "):
                 config.pop("evictionHard", None)
@@ -245,6 +241,14 @@ class Kubelet:
             config.pop("reservedMemory", None)
             proposed = self.ask(reported._replace(config=config), "reserve")["proposal"]["settings"]
             return reported._replace(config=config | proposed)
+        for pattern, change in WAYS.items():
+            if found := re.fullmatch(pattern, way):
+                change(config, (field, member.strip('["]')), *found.groups())
+                return reported._replace(config=config)
+        if "--ignore-unknown-gates" in way:
+            return reported._replace(words=("--ignore-unknown-gates",))
+        if "isolcpus" in way:
+            return reported._replace(machine=re.sub(r",isolated=[^,]*", "", reported.machine))
         raise AssertionError(way)
 
 

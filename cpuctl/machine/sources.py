@@ -127,9 +127,8 @@ def _no_archive(path: Path, error: InputError) -> InputError:
         hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
         return InputError("is a PerformanceProfile, not a machine", where=name, hint=hint)
     if _DEVICES.search(content):
-        return InputError(
-            "is a list of devices, not a machine", where=name, hint="plan and explain read it as devices"
-        )
+        hint = f"use it as an option: cpuctl plan --devices {quote(name)}"
+        return InputError("is a list of devices, not a machine", where=name, hint=hint)
     hint = f"if it is a manifest: cpuctl plan -f {quote(name)}"
     return InputError("is a Kubernetes object, not a machine", where=name, hint=hint)
 

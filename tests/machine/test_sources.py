@@ -180,3 +180,11 @@ def test_hidden_archives_are_not_recordings(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path))
     assert "several" not in error.value.message
+
+
+def test_a_list_of_devices_is_an_option_of_plan(tmp_path: Path) -> None:
+    file = tmp_path / "two nodes.yaml"
+    file.write_bytes(Path("fixtures/devices/two-nodes.yaml").read_bytes())
+    with pytest.raises(InputError) as error:
+        read_machine(str(file))
+    assert error.value.hint == f"use it as an option: cpuctl plan --devices '{file}'"
